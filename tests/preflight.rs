@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use crate::support::{Elsewhere, Ended, Fleet, Hosts, Run, eventually, torch_python};
+use crate::support::{Elsewhere, Ended, Fleet, Hosts, Run, eventually, signal, torch_python};
 use serde_json::{Value, json};
 
 fn json(out: &str) -> Value {
@@ -178,4 +178,33 @@ fn a_task_may_ask_for_the_check_of_its_nodes_before_its_ranks_start() {
 
     assert!(explained.to_string().contains("the preflight found"), "{explained}");
     assert_eq!(explained["attempts"], json!([]), "{explained}");
+}
+
+#[test]
+fn the_check_of_a_task_ends_with_it_and_the_next_task_need_not_wait_for_it() {
+    let fleet = Fleet::of(&[("pc-a", 1), ("pc-b", 1)]);
+    let create = |name: &str| {
+        fleet.create(json!({
+            "taskName": name,
+            "command": { "argv": ["/bin/sh", "-c", "true"] },
+            "policies": { "preflight": "require" },
+            "distributedConfig": { "framework": "command" },
+        }))
+    };
+    let of = |task: &str| -> Option<Value> {
+        let all = fleet.get("/preflights");
+        all["items"].as_array().unwrap().iter().find(|it| it["taskId"] == task).cloned()
+    };
+    // A node that says nothing is waited for.
+    signal(fleet.agent_pid(1), libc::SIGSTOP);
+    let stopped = create("stopped");
+    eventually("its check to begin", || of(&stopped));
+    let begin = Instant::now();
+    fleet.post(&format!("/training-tasks/{stopped}/stop"), &json!({}));
+    let over = eventually("its check to end", || of(&stopped).filter(|it| !it["endedAt"].is_null()));
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!((&over["ok"], &over["counts"]["errors"]), (&Value::Null, &json!(0)), "{over}");
+    signal(fleet.agent_pid(1), libc::SIGCONT);
+    let next = create("next");
+    fleet.task_is(&next, "succeeded");
 }

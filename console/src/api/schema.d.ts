@@ -6804,7 +6804,7 @@ export interface components {
                     endedAt?: number | null;
                     /** Format: double */
                     seconds: number;
-                    /** @description Whether there was no error; null while it goes on. */
+                    /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
                     ok?: boolean | null;
                     progress: components["schemas"]["PreflightProgress"];
                     nodes: components["schemas"]["PreflightNode"][];
@@ -7209,7 +7209,7 @@ export interface components {
                 endedAt?: number | null;
                 /** Format: double */
                 seconds: number;
-                /** @description Whether there was no error; null while it goes on. */
+                /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
                 ok?: boolean | null;
                 progress: components["schemas"]["PreflightProgress"];
                 nodes: components["schemas"]["PreflightNode"][];
@@ -8753,7 +8753,7 @@ export interface components {
             endedAt?: number | null;
             /** Format: double */
             seconds: number;
-            /** @description Whether there was no error; null while it goes on. */
+            /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
             ok?: boolean | null;
             progress: components["schemas"]["PreflightProgress"];
             nodes: components["schemas"]["PreflightNode"][];

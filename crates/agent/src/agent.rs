@@ -28,7 +28,7 @@ use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan}
 use crate::dataset;
 use crate::error::AgentError;
 use crate::keepers;
-use crate::link::{self, Dialer, LinkNews, NoLink, Outbox, RunsOfCluster};
+use crate::link::{self, Dialer, LinkNews, NoLink, Outbox, RunsOfCluster, ServerHeard};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::preflight::Preflights;
@@ -111,6 +111,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         token: options.token.clone(),
         hello,
         runs: shared.known.clone(),
+        heard: shared.heard.clone(),
         passes: data.passes()?,
         stop: stop.clone(),
     };
@@ -132,7 +133,6 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         unwatched: Vec::new(),
         environment: None,
         epoch: None,
-        server_heard_ms: 0,
         probes: Arc::default(),
         preflights,
         shared,
@@ -158,6 +158,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
 #[derive(Clone, Debug, Default)]
 struct Shared {
     known: Arc<Mutex<RunsOfCluster>>,
+    heard: ServerHeard,
     live: LiveRuns,
     pulse: Arc<Pulse>,
 }
@@ -227,8 +228,6 @@ struct Agent<T> {
     environment: Option<EnvironmentId>,
     /// That of the last welcome.
     epoch: Option<u64>,
-    /// When the server was last asked something that it has answered, by [`lease::boot_ms`].
-    server_heard_ms: u64,
     /// How many threads look for a master.
     probes: Arc<AtomicUsize>,
     preflights: Preflights,
@@ -294,7 +293,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
     /// The server was there when it was asked: runs that hold a lease from it may go on. An answer that has lain about is
     /// worth nothing, since the server counts from when it gave it.
     fn answered(&mut self, asked_ms: u64) {
-        self.server_heard_ms = self.server_heard_ms.max(asked_ms);
+        self.shared.heard.note(asked_ms);
         if lease::boot_ms().saturating_sub(asked_ms) > OLDEST_ANSWER_MS {
             return;
         }
@@ -308,7 +307,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
     /// What a run holds from the server when it is started; none for one that goes on without it.
     fn lease_of(&self, assignment: &Assignment) -> Result<Option<ServerLease>, PrepareRefusal> {
         let Some(length_ms) = assignment.policy.server_lease_ms else { return Ok(None) };
-        let until_ms = self.server_heard_ms.saturating_add(length_ms);
+        let until_ms = self.shared.heard.asked_ms().saturating_add(length_ms);
         if until_ms <= lease::boot_ms() {
             return Err(PrepareRefusal::ServerLost);
         }

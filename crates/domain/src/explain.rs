@@ -246,20 +246,16 @@ fn advice(task: &Task, obstacles: &[Obstacle], summary: &Summary<'_>, known: &Kn
     if let Some(environment) = known.waiting.and_then(WaitReason::silent_machine) {
         return Some(Advice::DeclareLost { environment: environment.to_owned() });
     }
-    let holder = obstacles.iter().find_map(|obstacle| match obstacle {
-        Obstacle::Held { holder, .. } => Some(holder),
-        Obstacle::Absent { .. } => None,
-    });
-    if let Some(holder) = holder {
-        return Some(Advice::WaitOrStop { holder: holder.clone() });
-    }
-    match (obstacles.first(), summary) {
+    // Without its machine a task does not start, whoever ends.
+    let is_absent = |it: &&Obstacle| matches!(it, Obstacle::Absent { .. });
+    match (obstacles.iter().find(is_absent).or(obstacles.first()), summary) {
         (_, Summary::Hangs(hang)) => Some(Advice::OfHang(hang.hint.clone())),
         (Some(Obstacle::Absent { name, status: EnvironmentStatus::Drained, .. }), _) => {
             Some(Advice::Resume { environment: name.clone() })
         }
         (None, Summary::RanksWait(waits)) => Some(Advice::OfWait(RanksWait::hint(&waits.awaited))),
         (Some(Obstacle::Absent { name, .. }), _) => Some(Advice::StartAgent { environment: name.clone() }),
+        (Some(Obstacle::Held { holder, .. }), _) => Some(Advice::WaitOrStop { holder: holder.clone() }),
         (_, Summary::Unheard { .. }) => Some(Advice::LookAtLogs),
         _ => None,
     }
@@ -409,7 +405,7 @@ mod tests {
         environment::tests::environment,
         language::FrontEnd,
         rank_map,
-        task::{OnDisconnect, TaskInput},
+        task::{OnDisconnect, Standby, TaskInput},
         units::Seconds,
         verdict::VerdictKind,
     };
@@ -456,6 +452,10 @@ mod tests {
         known[1].status = EnvironmentStatus::Drained;
         let waits = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!(waits.advice, Some(Advice::Resume { environment: "gn2".into() }));
+        let leases = held(&["gn1-0", "gn2-1"]);
+        let waits = told(&task, &known, &leases, StepsHeard::None);
+        assert_eq!(waits.obstacles.len(), 3);
+        assert_eq!(waits.advice, Some(Advice::Resume { environment: "gn2".into() }), "the end of others is not enough");
         task.phase = TaskPhase::Running;
         let runs = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!((runs.obstacles, runs.advice), (Vec::new(), Some(Advice::LookAtLogs)));
@@ -501,6 +501,10 @@ mod tests {
             text.contains("; the task waits for it; its processes have ended at 1970-01-01 00:04 UTC at"),
             "{text}"
         );
+        task.spec.policies.standby = Standby::Replace;
+        task.spec.distributed.standby = vec!["gn3-0".parse().unwrap()];
+        let text = told(&task, &known, &leases, StepsHeard::Some).summary.text().en;
+        assert!(text.ends_with("take its place once it is declared lost, or that time has passed"), "{text}");
         task.nodes[1].state = NodeRunState::Gone;
         assert_eq!(
             told(&task, &known, &leases, StepsHeard::Some).summary,

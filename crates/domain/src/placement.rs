@@ -3,7 +3,7 @@
 //! A task that cannot be asked for as things are (an environment that it names is gone, or it is held back after a restore)
 //! stands aside and takes no workers meanwhile.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::environment::{Environment, EnvironmentStatus};
@@ -31,6 +31,8 @@ pub struct Scheduler {
     untold: HashMap<TaskId, u64>,
     /// Of these it is stored that they are first in line.
     first: HashSet<TaskId>,
+    /// Machines that serve again, or no longer, since the reasons were told.
+    turned: HashSet<String>,
     /// When it was last decided, if nothing has changed since.
     decided_ms: Option<u64>,
 }
@@ -76,8 +78,8 @@ impl Prospect {
 
 /// With so many tasks in the queue none is tried out.
 const MOST_TRIED: usize = 10_000;
-/// Of so many that are first in line the reasons are kept up to date.
-const MOST_FIRST: usize = 16;
+/// Of so many the reasons are kept up to date.
+const MOST_TOLD: usize = 16;
 /// Of so many something is stored at a time.
 const MOST_AT_A_TIME: usize = 64;
 
@@ -138,6 +140,11 @@ impl Scheduler {
         for environment in environments {
             Arc::make_mut(&mut self.queue).set_environment(Offer::of(environment));
         }
+        let served: HashMap<&EnvironmentId, bool> =
+            self.environments.iter().map(|known| (&known.id, known.status.is_reachable())).collect();
+        let has_turned =
+            |it: &&Environment| served.get(&it.id).is_some_and(|serves| *serves != it.status.is_reachable());
+        self.turned.extend(environments.iter().filter(has_turned).map(|it| it.name.clone()));
         self.environments = environments.to_vec();
         let aside = std::mem::take(&mut self.aside);
         let replaceable = std::mem::take(&mut self.replaceable);
@@ -337,15 +344,24 @@ impl Scheduler {
         new
     }
 
-    /// Why those wait for whom workers are kept.
-    pub fn reasons_of_first(&mut self, now_ms: u64) -> Vec<(TaskId, Text)> {
+    /// Why those wait whose reasons may be others than were told: for whom workers are kept, after something was decided or
+    /// machines have turned; and who has named one of these machines.
+    pub fn reasons_to_tell(&mut self, has_decided: bool, now_ms: u64) -> Vec<(TaskId, Text)> {
+        let turned = std::mem::take(&mut self.turned);
+        if !has_decided && turned.is_empty() {
+            return Vec::new();
+        }
         let queue = self.settled();
-        let first: Vec<TaskId> = queue.reservations().map(|kept| kept.task.clone()).take(MOST_FIRST).collect();
-        let reasons = first.into_iter().filter_map(|task| {
-            let reason = queue.explain_as_is(&task, now_ms)?;
-            Some((task, reason.text()))
-        });
-        reasons.collect()
+        let mut tasks: BTreeSet<&TaskId> = queue.reservations().map(|kept| &kept.task).take(MOST_TOLD).collect();
+        if !turned.is_empty() && queue.waiting() <= MOST_TRIED {
+            let is_named = |task: &&TaskId| match queue.need(task) {
+                Some(Need::Workers(workers)) => workers.iter().any(|worker| turned.contains(worker.node())),
+                Some(Need::Auto(_)) | None => false,
+            };
+            tasks.extend(queue.tasks().filter(is_named).take(MOST_TOLD));
+        }
+        let reason = |task: &TaskId| Some((task.clone(), queue.explain_as_is(task, now_ms)?.text()));
+        tasks.into_iter().filter_map(reason).collect()
     }
 
     /// Why a task waits; none of a task that does not.

@@ -1,5 +1,6 @@
 //! Keeps a connection to the server open, for ever.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -56,6 +57,21 @@ pub struct RunsOfCluster {
     pub runs: Vec<KnownRun>,
 }
 
+/// When the server was last asked something that it has answered, by [`boot_ms`](fermi_process::lease::boot_ms). The link notes
+/// it whether or not there are runs: one that starts later holds its first lease from then on.
+#[derive(Clone, Debug, Default)]
+pub struct ServerHeard(Arc<AtomicU64>);
+
+impl ServerHeard {
+    pub fn note(&self, asked_ms: u64) {
+        self.0.fetch_max(asked_ms, Ordering::Relaxed);
+    }
+
+    pub fn asked_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// What the thread needs.
 #[derive(Debug)]
 pub struct Dialer {
@@ -65,6 +81,7 @@ pub struct Dialer {
     /// All but the runs and the pass, which change.
     pub hello: Hello,
     pub runs: Arc<Mutex<RunsOfCluster>>,
+    pub heard: ServerHeard,
     pub passes: PassBook,
     pub stop: StopFlag,
 }
@@ -171,10 +188,12 @@ impl Dialer {
                 }
                 tell(LinkNews::Message(message));
             }
-            // Without runs nobody needs to know.
-            let answered = connection.take_answered().filter(|_| self.has_live_runs());
-            if let Some(asked_ms) = answered {
-                tell(LinkNews::Answered { asked_ms });
+            if let Some(asked_ms) = connection.take_answered() {
+                self.heard.note(asked_ms);
+                // Without runs nobody is woken for it.
+                if self.has_live_runs() {
+                    tell(LinkNews::Answered { asked_ms });
+                }
             }
         }
         connection.close();

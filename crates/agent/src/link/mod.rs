@@ -12,7 +12,7 @@ use std::sync::mpsc::Sender;
 use fermi_api::link::AgentMessage;
 use nix::sys::eventfd::EventFd;
 
-pub use dialer::{Dialer, LinkNews, NoLink, RunsOfCluster, start};
+pub use dialer::{Dialer, LinkNews, NoLink, RunsOfCluster, ServerHeard, start};
 
 /// Where messages for the server go; they are sent at once when there is a connection.
 #[derive(Clone, Debug)]

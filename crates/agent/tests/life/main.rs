@@ -16,12 +16,13 @@ use fermi_domain::environment::EnvironmentKind;
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 6] = [
+const TESTS: [Test; 7] = [
     ("ranks_outlive_a_killed_agent_and_every_byte_arrives_once", world::outlive),
     ("a_stop_climbs_the_ladder_and_a_kill_leaves_nothing", world::stop_and_kill),
     ("a_newer_launch_waits_until_the_older_is_gone", world::fence),
     ("both_keepers_killed_at_once_leave_nothing", world::keepers_killed),
     ("a_launch_that_cannot_work_is_refused_with_a_sentence", world::refused_launch),
+    ("an_agent_that_had_nothing_to_do_for_longer_than_a_lease_starts_a_run_with_one", world::idle_lease),
     ("an_idle_line_is_on_its_way_at_once", world::latency),
 ];
 

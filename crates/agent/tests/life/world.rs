@@ -281,6 +281,26 @@ pub fn refused_launch() {
     assert_eq!(runs, Vec::<PathBuf>::new());
 }
 
+pub fn idle_lease() {
+    const LEASE: Duration = Duration::from_secs(5);
+    let data = Home::new();
+    let server = PlayedServer::start(0);
+    let _agent = Agent::start(&server, data.path());
+    wait_for("hello", || server.heard(is_hello));
+    let idle_since = Instant::now();
+    wait_for("the lease that the welcome would give to be over", || idle_since.elapsed() > LEASE);
+    let run = "task-1-g1-n0-i1";
+    let mut assignment = launch(run, 1, "echo up");
+    assignment.policy.server_lease_ms = Some(u64::try_from(LEASE.as_millis()).unwrap());
+    say_launch(&server, assignment);
+    wait_for("an end, or a refusal", || {
+        let is_refused = server.heard(|word| matches!(word, AgentMessage::LaunchFailed(_)));
+        assert!(!is_refused, "the server was there all the while");
+        server.stream(&format!("{run}/streams/2/0/stdout")).contains("up")
+    });
+    await_gone(&server, run);
+}
+
 pub fn latency() {
     let data = Home::new();
     let server = PlayedServer::start(0);

@@ -44,7 +44,7 @@ pub struct Preflight {
     /// Null while it goes on.
     pub ended_at: Option<u64>,
     pub seconds: f64,
-    /// Whether there was no error; null while it goes on.
+    /// Whether there was no error; null while it goes on, and where the task that waited for it was stopped.
     pub ok: Option<bool>,
     pub progress: PreflightProgress,
     pub nodes: Vec<PreflightNode>,

@@ -139,9 +139,12 @@ fn nodes_answer(missing: &[crate::ids::WorkerId], ranks: &GroupRanks, known: &[E
         |environment: &&Environment| nodes.contains(&environment.name.as_str()) && !environment.status.can_be_chosen();
     let away: Vec<&str> = known.iter().filter(away).map(|environment| environment.name.as_str()).collect();
     if !away.is_empty() {
-        let text = Text::new(format!("{} 已离线", zh(&away)), format!("{} is offline", en(&away)));
-        return Check::of(ID, CheckState::Failed, text)
-            .hint(Hint::new("在该节点上启动 fermi agent", "start `fermi agent` on that node"));
+        let be = if away.len() == 1 { "is" } else { "are" };
+        let text = Text::new(format!("{} 已离线", zh(&away)), format!("{} {be} offline", en(&away)));
+        return Check::of(ID, CheckState::Failed, text).hint(Hint::new(
+            "在该节点上启动 fermi agent，或把它的 Worker 移出分组",
+            "start `fermi agent` there, or move its workers out of the group",
+        ));
     }
     let count = nodes.len();
     Check::of(ID, CheckState::Passed, Text::new(format!("{count} 个节点均在线"), format!("all {count} nodes are here")))

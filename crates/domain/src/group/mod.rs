@@ -16,5 +16,5 @@ pub use fill::{fill, refill};
 pub use probe::{NameFound, PortFound, Probe, Probes, Reach};
 pub use record::{Backend, DEFAULT_PORT, Group, LaunchConfig, Members, UNASSIGNED};
 pub use refusal::GroupRefusal;
-pub use replace::replaced;
+pub use replace::{note as standby_note, replaced};
 pub use usage::may_leave;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     environment::{Environment, EnvironmentStatus},
     ids::{EnvironmentId, WorkerId},
-    task::{Standby, TaskSpec},
+    language::Text,
+    task::{OnDisconnect, Standby, TaskSpec},
 };
 
 /// The task as its next attempt would have it: as many of those that stand by as were lost, behind the nodes that remain. None
@@ -44,6 +45,19 @@ pub fn replaced(spec: &TaskSpec, known: &[Environment], is_free: impl Fn(&Worker
     let master = distributed.master_node.take().filter(|master| distributed.node_ids.contains(master));
     distributed.master_node = master.or_else(|| distributed.node_ids.first().cloned());
     Some(spec)
+}
+
+/// What is to be known of a task whose lost machines are replaced, before one is lost: whether ranks still train on a machine that
+/// falls silent cannot be told, unless they end without the server.
+pub fn note(spec: &TaskSpec) -> Option<Text> {
+    let is_replaced = spec.policies.standby == Standby::Replace && !spec.distributed.standby.is_empty();
+    (is_replaced && spec.policies.on_disconnect == OnDisconnect::Keep).then(|| {
+        Text::new(
+            "机器失去联系后，声明它丢失（fermi env lost）才由待命的 Worker 接替；设定 onDisconnect.stopAfter 则到时自动接替",
+            "workers that stand by take the place of a machine that falls silent once it is declared lost (fermi env lost); \
+             with onDisconnect.stopAfter by themselves, when that time has passed",
+        )
+    })
 }
 
 /// One that has only been silent for some seconds may be back at any moment.
@@ -91,6 +105,18 @@ mod tests {
         assert_eq!(ranks(&spec("replace"), &known, |_| false), None, "too few");
         known[1].status = EnvironmentStatus::Suspect;
         assert_eq!(ranks(&spec("replace"), &known, |_| true), None, "it may be back");
+    }
+
+    #[test]
+    fn who_counts_on_those_that_stand_by_is_told_when_they_come_by_themselves() {
+        let mut task = spec("replace");
+        assert!(note(&task).is_some_and(|text| text.en.contains("stopAfter")));
+        assert_eq!(note(&spec("wait")), None);
+        task.policies.on_disconnect = OnDisconnect::StopAfter(OnDisconnect::SHORTEST);
+        assert_eq!(note(&task), None);
+        task = spec("replace");
+        task.distributed.standby.clear();
+        assert_eq!(note(&task), None, "nobody stands by");
     }
 
     #[test]

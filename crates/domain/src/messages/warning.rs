@@ -88,7 +88,7 @@ impl Explained for Warning {
             ),
             Self::Busy { environments } => Text::new(
                 format!("{} 正在使用中，任务将等待其空闲", environments.join("、")),
-                format!("{} in use now; the task waits until free", environments.join(", ")),
+                format!("the task waits until what it needs of {} is free", environments.join(", ")),
             ),
             Self::Suspect { environments } => Text::new(
                 format!("{} 暂时没有响应", environments.join("、")),

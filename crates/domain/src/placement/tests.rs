@@ -151,6 +151,30 @@ fn those_that_stand_by_take_the_place_of_a_machine_that_is_lost_while_the_task_w
 }
 
 #[test]
+fn who_has_named_a_machine_that_serves_no_longer_or_again_is_told_anew() {
+    let mut known = known();
+    let mut scheduler = scheduler(known.clone());
+    for id in ["task-1", "task-2"] {
+        scheduler.add(on(id, &["a"]), None, 1);
+    }
+    scheduler.add(on("task-3", &["b", "c"]), None, 1);
+    assert_eq!(starts(&mut scheduler).len(), 2);
+    assert_eq!(scheduler.reasons_to_tell(false, 2), [], "nothing has changed");
+    let mut told = |scheduler: &mut Scheduler, status: EnvironmentStatus| {
+        known[0].status = status;
+        scheduler.set_environments(&known, |_| None, 3);
+        let told = scheduler.reasons_to_tell(false, 3);
+        assert_eq!(scheduler.reasons_to_tell(false, 3), [], "each once");
+        told.into_iter().map(|(task, text)| format!("{task}: {}", text.en)).collect::<Vec<_>>()
+    };
+    let off = told(&mut scheduler, EnvironmentStatus::Drained);
+    assert_eq!(off, ["task-2: waits for environments that are out of service: gn-a (Drained)"]);
+    let back = told(&mut scheduler, EnvironmentStatus::Running);
+    assert!(back.len() == 1 && back[0].starts_with("task-2: waits for gn-a-0, gn-a-1, in use by task-1"), "{back:?}");
+    assert_eq!(told(&mut scheduler, EnvironmentStatus::Busy), [""; 0], "it serves all the same");
+}
+
+#[test]
 fn a_task_that_waits_for_a_machine_that_is_gone_holds_up_no_other() {
     let mut known = known();
     known[0].status = EnvironmentStatus::Offline;

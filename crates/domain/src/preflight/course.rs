@@ -69,6 +69,7 @@ pub struct PreflightCourse {
     earlier: Vec<Finding>,
     report: Option<PreflightReport>,
     findings: Vec<Finding>,
+    is_called_off: bool,
 }
 
 impl PreflightCourse {
@@ -88,6 +89,7 @@ impl PreflightCourse {
             earlier: Vec::new(),
             report: None,
             findings: Vec::new(),
+            is_called_off: false,
         };
         let effects = course.start_round(order, now_ms);
         (course, effects)
@@ -209,6 +211,25 @@ impl PreflightCourse {
             Phase::Settling { until_ms } if now_ms >= until_ms => self.conclude(now_ms, None),
             _ => Vec::new(),
         }
+    }
+
+    /// Nobody waits for it any more: it is over, with nothing to say of the nodes. What was asked of them ends with it.
+    pub fn call_off(&mut self, now_ms: u64) {
+        if self.ended_ms().is_some() {
+            return;
+        }
+        let text = Text::new(
+            "任务不再等待，检查没有做完",
+            "the task does not wait for it any more: the check was not carried through",
+        );
+        self.findings = vec![Finding::skipped("preflight.called_off", FindingTopic::Nodes, text)];
+        self.phase = Phase::Over { ended_ms: now_ms };
+        self.is_called_off = true;
+    }
+
+    /// Whether it is over without having found out anything.
+    pub fn is_called_off(&self) -> bool {
+        self.is_called_off
     }
 
     fn start_round(&mut self, order: Vec<usize>, now_ms: u64) -> Vec<CourseEffect> {

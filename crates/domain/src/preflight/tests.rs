@@ -201,3 +201,17 @@ fn only_what_is_required_keeps_ranks_from_starting() {
     assert_eq!(refusal.node, 2);
     assert_eq!(refusal.text.en, "the preflight found 2 errors, so nothing was started: a firewall; a firewall");
 }
+
+#[test]
+fn one_that_nobody_waits_for_any_more_is_over_and_says_nothing_of_the_nodes() {
+    let mut course = together(ready(2));
+    course.call_off(500);
+    assert_eq!((course.ended_ms(), course.is_called_off(), bad(&course)), (Some(500), true, Vec::new()));
+    assert_eq!(course.findings().len(), 1);
+    assert_eq!(course.heard(0, report(&[1], vec![not_come(1)]), 600), [], "what comes late changes nothing");
+    assert_eq!((course.tick(700), course.ended_ms()), (Vec::new(), Some(500)));
+    let mut over = together(ready(2));
+    over.heard(0, report(&[], Vec::new()), 100);
+    over.call_off(200);
+    assert!(!over.is_called_off(), "it was over before");
+}

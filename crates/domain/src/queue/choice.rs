@@ -1,13 +1,13 @@
 //! What launch mode `auto` has chosen, why, and what it passed over.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::candidates::Candidates;
 use super::moment::Latest;
-use super::passed::{PassedOver, Why};
+use super::passed::{self, PassedOver, Why};
 use super::pick::Picked;
 use super::request::Wish;
-use super::sheet::Sheet;
+use super::sheet::{BayStanding, Sheet};
 use crate::language::Text;
 
 /// A choice that explains itself.
@@ -33,37 +33,56 @@ pub enum Closeness {
 /// Draws the conclusion before the workers are given: what is free is still seen as free.
 pub(super) fn explain(sheet: &Sheet<'_>, candidates: &Candidates, wish: &Wish, picked: &Picked, end: Latest) -> Choice {
     let inventory = sheet.inventory;
+    let mut chosen: Vec<u32> = picked.workers.iter().map(|worker| inventory.bay_of(*worker)).collect();
     let mut nodes: Vec<(String, u32)> = Vec::new();
-    let mut chosen = HashSet::new();
-    for worker in &picked.workers {
-        let bay = inventory.bay_of(*worker);
-        let name = &inventory.offer(bay).name;
+    for bay in &chosen {
+        let name = &inventory.offer(*bay).name;
         match nodes.last_mut().filter(|(last, _)| last == name) {
             Some((_, count)) => *count += 1,
             None => nodes.push((name.clone(), 1)),
         }
-        chosen.insert(bay);
+    }
+    chosen.sort_unstable();
+    let passed_over = passed_over(sheet, candidates, wish.size.workers.max(1), &chosen, end);
+    Choice { nodes, closeness: closeness(sheet, picked), passed_over }
+}
+
+/// What is said of the candidates that were not chosen. With a thousand starts at once a thousand environments are looked at
+/// for each: so they are counted by number, and only those are named that are told.
+fn passed_over(sheet: &Sheet<'_>, candidates: &Candidates, least: u32, chosen: &[u32], end: Latest) -> PassedOver {
+    let mut counted: [Counted; 4] = Default::default();
+    for bay in candidates.bays.iter().filter(|bay| chosen.binary_search(bay).is_err()) {
+        counted[sheet.standing(*bay, least, end) as usize].add(*bay);
     }
     let mut passed_over = candidates.passed.clone();
-    let least = wish.size.workers.max(1);
-    for bay in candidates.bays.iter().filter(|bay| !chosen.contains(bay)) {
-        let name = &inventory.offer(*bay).name;
-        let count = inventory.bay(*bay).count;
-        if count < least {
-            passed_over.add(name, Why::TooFew(count));
-        } else if sheet.open_in(*bay, end) >= least {
-            passed_over.add(name, Why::HasRoom);
-        } else if inventory.bay(*bay).workers().filter(|worker| sheet.is_free(*worker)).count() >= least as usize {
-            passed_over.add(name, Why::Kept);
-        } else {
-            passed_over.add_busy(name, || {
-                let mut times: Vec<Latest> = inventory.bay(*bay).workers().map(|at| sheet.available(at)).collect();
-                times.sort_unstable();
-                times.get(least as usize - 1).copied().unwrap_or(Latest::Unknown)
-            });
-        }
+    for standing in [BayStanding::HasRoom, BayStanding::Kept, BayStanding::Busy, BayStanding::TooFew] {
+        let Counted { count, first } = &counted[standing as usize];
+        let why = |bay: u32| match standing {
+            BayStanding::HasRoom => Why::HasRoom,
+            BayStanding::Kept => Why::Kept,
+            BayStanding::Busy => Why::Busy(sheet.available_in(bay, least)),
+            BayStanding::TooFew => Why::TooFew(sheet.inventory.bay(bay).count),
+        };
+        let first = first.iter().take(*count).map(|bay| (sheet.inventory.offer(*bay).name.clone(), why(*bay)));
+        passed_over.add_all(*count, first);
     }
-    Choice { nodes, closeness: closeness(sheet, picked), passed_over }
+    passed_over
+}
+
+/// How many bays there are of a kind, and the first of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    count: usize,
+    first: [u32; passed::NAMED],
+}
+
+impl Counted {
+    fn add(&mut self, bay: u32) {
+        if let Some(place) = self.first.get_mut(self.count) {
+            *place = bay;
+        }
+        self.count += 1;
+    }
 }
 
 fn closeness(sheet: &Sheet<'_>, picked: &Picked) -> Closeness {

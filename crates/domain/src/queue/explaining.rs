@@ -218,7 +218,9 @@ impl<'a> Explaining<'a> {
     fn conclude(&mut self, entry: &Entry, waiting: &Place) -> Waiting {
         let end = Latest::after(self.walk.sheet.now_ms, entry.limit_ms);
         let turn = self.walk.turn(entry);
-        if turn == Turn::OverLimit {
+        // What cannot be had at all is said before what its user may have at a time.
+        let is_unmet = matches!(self.walk.look(entry.class, end), Turn::Absent | Turn::NeverFits);
+        if turn == Turn::OverLimit && !is_unmet {
             let (held, owner) = (self.walk.held(entry.owner), waiting.request.owner.clone());
             let limits = self.walk.view.rules.limits(&owner);
             let (workers, tasks) = (held.workers, held.tasks);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::candidates::{Candidates, Filter, Serving, Tier};
 use super::inventory::Inventory;
+use super::moment::Latest;
 use super::request::{Need, Wish};
 use crate::ids::WorkerId;
 
@@ -26,6 +27,8 @@ pub(super) struct Needs {
 pub(super) struct Class {
     need: Arc<Need>,
     tasks: u32,
+    /// None of its tasks has a shorter limit; none where no task has one.
+    shortest_ms: Option<u64>,
     pub found: Found,
 }
 
@@ -55,6 +58,16 @@ impl Class {
             Need::Workers(_) => None,
         }
     }
+
+    /// No task that has it and starts now ends before.
+    pub fn earliest_end(&self, now_ms: u64) -> Latest {
+        Latest::after(now_ms, self.shortest_ms)
+    }
+
+    fn one_more(&mut self, limit_ms: Option<u64>) {
+        self.tasks += 1;
+        self.shortest_ms = self.shortest_ms.into_iter().chain(limit_ms).min();
+    }
 }
 
 impl Needs {
@@ -66,15 +79,15 @@ impl Needs {
         &self.classes[class as usize]
     }
 
-    /// The number of a need, for one more task.
-    pub fn add(&mut self, need: &Need, inventory: &Inventory) -> u32 {
+    /// The number of a need, for one more task with such a limit.
+    pub fn add(&mut self, need: &Need, limit_ms: Option<u64>, inventory: &Inventory) -> u32 {
         if let Some(class) = self.by_need.get(need) {
-            self.classes[*class as usize].tasks += 1;
+            self.classes[*class as usize].one_more(limit_ms);
             return *class;
         }
         let need = Arc::new(need.clone());
         let found = self.find(&need, inventory);
-        let class = Class { need: Arc::clone(&need), tasks: 1, found };
+        let class = Class { need: Arc::clone(&need), tasks: 1, shortest_ms: limit_ms, found };
         let number = match self.unused.pop() {
             Some(number) => {
                 self.classes[number as usize] = class;

@@ -6,7 +6,7 @@ use super::moment::{Latest, written};
 use crate::{environment::EnvironmentStatus, language::Text};
 
 /// How many names stand for all of a kind.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// Why an environment was not chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +46,10 @@ impl Why {
             Self::Busy(_) => Text::new("使用中", "busy"),
             Self::Kept => Text::new("留给排在前面的任务", "kept for a task before it"),
             Self::HasRoom => Text::new("空闲，但不如所选的合适", "free, but a less close fit"),
-            Self::TooFew(_) => Text::new("Worker 太少", "too few workers"),
+            Self::TooFew(_) => Text::new("Worker 太少", "with too few workers"),
             Self::NotServing(_) => Text::new("不可用", "out of service"),
-            Self::OtherGpu(_) => Text::new("GPU 型号不符", "another GPU"),
-            Self::OtherZone(_) => Text::new("可用区不符", "another zone"),
+            Self::OtherGpu(_) => Text::new("GPU 型号不符", "with another GPU"),
+            Self::OtherZone(_) => Text::new("可用区不符", "in another zone"),
             Self::OtherLabel(_) => Text::new("标签不符", "without the label"),
         }
     }
@@ -91,11 +91,15 @@ impl PassedOver {
         }
     }
 
-    /// Counts a busy environment; until when is only found for those that are named.
-    pub(super) fn add_busy(&mut self, name: &str, until: impl FnOnce() -> Latest) {
-        let known = self.kinds.get(&Why::Busy(Latest::Unknown).kind());
-        let is_named = known.is_none_or(|kind| kind.first.len() < NAMED);
-        self.add(name, Why::Busy(if is_named { until() } else { Latest::Unknown }));
+    /// So many of one kind, of which these are the first.
+    pub(super) fn add_all(&mut self, count: usize, first: impl Iterator<Item = (String, Why)>) {
+        let first: Vec<(String, Why)> = first.take(NAMED).collect();
+        if let Some((_, why)) = first.first() {
+            let kind = self.kinds.entry(why.kind()).or_default();
+            kind.count += count;
+            kind.first.extend(first);
+            kind.first.truncate(NAMED);
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -112,7 +116,7 @@ impl PassedOver {
         self.kinds.values().flat_map(|kind| kind.first.iter().map(|(name, why)| (name.as_str(), why)))
     }
 
-    /// Such as `2 busy (gn7 until … at the latest, gn8), 1 another GPU (gn9: A100)`.
+    /// Such as `2 busy (gn7 until … at the latest, gn8), 1 with another GPU (gn9: A100)`.
     pub fn text(&self) -> Text {
         let kinds = self.kinds.values().filter_map(OfKind::text);
         let (zh, en): (Vec<_>, Vec<_>) = kinds.map(|text| (text.zh, text.en)).unzip();
@@ -145,16 +149,14 @@ mod tests {
     fn a_thousand_busy_environments_are_one_clause() {
         let mut passed = PassedOver::default();
         assert!(passed.is_empty() && passed.text().en.is_empty());
-        for number in 0..1_000 {
-            passed.add_busy(&format!("gn{number}"), || Latest::At(number));
-        }
+        passed.add_all(1_000, (0..1_000).map(|number| (format!("gn{number}"), Why::Busy(Latest::At(number)))));
         passed.add("old", Why::OtherGpu(Some("V100".into())));
         passed.add("shut", Why::NotServing(EnvironmentStatus::Drained));
         assert_eq!(passed.count(), 1_002);
         assert_eq!(
             passed.text().en,
             "1000 busy (gn0 until 1970-01-01 00:00 UTC at the latest, gn1 until 1970-01-01 00:01 UTC at the latest, \
-             gn2 until 1970-01-01 00:01 UTC at the latest …); 1 out of service (shut Drained); 1 another GPU (old V100)"
+             gn2 until 1970-01-01 00:01 UTC at the latest …); 1 out of service (shut Drained); 1 with another GPU (old V100)"
         );
         assert!(passed.text().zh.contains("1 个GPU 型号不符（old V100）"), "{}", passed.text().zh);
     }

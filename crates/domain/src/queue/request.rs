@@ -152,10 +152,11 @@ impl Kind {
         }
     }
 
-    fn unit(&self) -> Text {
+    fn unit(&self, count: u32) -> Text {
+        let one = count == 1;
         match self {
-            Self::Any => Text::new("个 Worker", "workers"),
-            Self::AnyGpu => Text::new("个 GPU", "GPUs"),
+            Self::Any => Text::new("个 Worker", if one { "worker" } else { "workers" }),
+            Self::AnyGpu => Text::new("个 GPU", if one { "GPU" } else { "GPUs" }),
             Self::Gpu(model) => Text::new(format!("个 {model}"), model.clone()),
         }
     }
@@ -180,10 +181,8 @@ impl Wish {
 
     /// Such as `2 × 8 H100 in 北京可用区A`.
     pub fn text(&self) -> Text {
-        let unit = self.kind.unit();
+        let unit = self.kind.unit(self.size.workers);
         let mut text = match self.size {
-            Size { nodes: 1, workers: 1 } if self.kind == Kind::Any => Text::new("1 个 Worker", "1 worker"),
-            Size { nodes: 1, workers: 1 } if self.kind == Kind::AnyGpu => Text::new("1 个 GPU", "1 GPU"),
             Size { nodes: 1, workers } => Text::new(format!("{workers} {}", unit.zh), format!("{workers} {}", unit.en)),
             Size { nodes, workers } => Text::new(
                 format!("{nodes} 个节点 × {workers} {}", unit.zh),
@@ -215,6 +214,10 @@ mod tests {
             labels: BTreeMap::new(),
         };
         assert_eq!(wish.text().en, "2 nodes × 8 H100");
+        wish.kind = Kind::Any;
+        wish.size.workers = 1;
+        assert_eq!(wish.text().en, "2 nodes × 1 worker");
+        wish.kind = Kind::Gpu("H100".into());
         wish.size = Size { nodes: 1, workers: 4 };
         wish.zone = Some("a".into());
         wish.labels.insert("disk".into(), "nvme".into());

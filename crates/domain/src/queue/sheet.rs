@@ -38,6 +38,17 @@ struct Count {
     open: u32,
 }
 
+/// How the workers of a bay stand to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BayStanding {
+    HasRoom,
+    /// Enough are free, and kept for others.
+    Kept,
+    Busy,
+    /// All together would be too few.
+    TooFew,
+}
+
 impl<'a> Sheet<'a> {
     pub fn new(inventory: &'a Inventory, now_ms: u64) -> Self {
         let mut cells = Vec::with_capacity(inventory.worker_count());
@@ -87,6 +98,21 @@ impl<'a> Sheet<'a> {
         self.is_free(worker) && self.kept(worker).is_none_or(|kept| ends_before(end, kept.from))
     }
 
+    /// Whether a task that ends by then, and for which nothing is kept, could have the worker in this walk.
+    pub fn may_open(&self, worker: u32, end: Latest, is_lasting: impl Fn(Kept) -> bool) -> bool {
+        let cell = &self.cells[worker as usize];
+        cell.is_free && cell.kept.is_none_or(|kept| ends_before(end, kept.from) || !is_lasting(kept))
+    }
+
+    /// How many workers of the bay such a task could have.
+    pub fn may_open_in(&self, bay: u32, end: Latest, is_lasting: impl Fn(Kept) -> bool) -> u32 {
+        let count = self.counts[bay as usize];
+        if count.free == count.open {
+            return count.open;
+        }
+        self.inventory.bay(bay).workers().filter(|worker| self.may_open(*worker, end, &is_lasting)).count() as u32
+    }
+
     /// How many workers of the bay a task that ends by then may have.
     pub fn open_in(&self, bay: u32, end: Latest) -> u32 {
         let count = self.counts[bay as usize];
@@ -105,6 +131,26 @@ impl<'a> Sheet<'a> {
         let workers = partly_kept.flat_map(|bay| self.inventory.bay(*bay).workers());
         let refused = workers.filter(|worker| self.is_free(*worker) && !self.is_open(*worker, end));
         refused.filter_map(|worker| self.kept(worker)?.from.known()).max()
+    }
+
+    /// How the workers of a bay stand to a task that needs so many there and ends by then.
+    pub fn standing(&self, bay: u32, least: u32, end: Latest) -> BayStanding {
+        if self.inventory.bay(bay).count < least {
+            BayStanding::TooFew
+        } else if self.open_in(bay, end) >= least {
+            BayStanding::HasRoom
+        } else if self.free_in(bay) >= least {
+            BayStanding::Kept
+        } else {
+            BayStanding::Busy
+        }
+    }
+
+    /// When so many workers of a bay are there for the task that looks.
+    pub fn available_in(&self, bay: u32, count: u32) -> Latest {
+        let mut times: Vec<Latest> = self.inventory.bay(bay).workers().map(|worker| self.available(worker)).collect();
+        times.sort_unstable();
+        count.checked_sub(1).and_then(|last| times.get(last as usize)).copied().unwrap_or(Latest::Unknown)
     }
 
     /// Gives a free worker to a task that ends by then.

@@ -97,7 +97,7 @@ impl Queue {
     fn insert_at(&mut self, request: Request, arrival: Arrival) {
         self.settle();
         let owner = self.shares.owner(&request.owner);
-        let class = self.needs.add(&request.need, &self.inventory);
+        let class = self.needs.add(&request.need, request.limit_ms(), &self.inventory);
         let was_first = request.is_first.then(|| request.task.clone());
         let place = self.line.insert(request, owner, class, arrival);
         if let Some(task) = was_first {

@@ -143,6 +143,12 @@ impl Waiting {
                 format!("{}, in use by {}{more}", text.en, en.join(", ")),
             );
         }
+        if holders.is_empty() && behind.is_some() {
+            text = Text::new(
+                format!("{}（空闲，但已为排在前面的任务保留）", text.zh),
+                format!("{} (free, but kept for those before it)", text.en),
+            );
+        }
         if let Some(first) = behind {
             let others = self.before.saturating_sub(1);
             let (zh, en) = match (others, self.are_more_before) {
@@ -172,7 +178,7 @@ impl Waiting {
         if let Some(machine) = self.silent_machine() {
             return Text::new(
                 format!("启动时间未知：{machine} 失去联系"),
-                format!("when is not known: {machine} is out of reach"),
+                format!("when it starts is not known: {machine} is out of reach"),
             );
         }
         let unbounded: Vec<String> = holders
@@ -183,13 +189,13 @@ impl Waiting {
             .collect();
         if unbounded.is_empty() {
             return Text::new(
-                "启动时间未知：排在前面的任务没有时限，或可能先用这些 Worker",
-                "when is not known: a task before it states no time limit, or may take the same workers first",
+                "排在前面的任务启动后才能知道何时启动",
+                "when it starts can be said once those before it have started",
             );
         }
         Text::new(
             format!("启动时间未知：{} 没有设定时限", unbounded.join("、")),
-            format!("when is not known: no time limit is stated by {}", unbounded.join(", ")),
+            format!("when it starts is not known: no time limit is stated by {}", unbounded.join(", ")),
         )
     }
 }
@@ -251,7 +257,7 @@ fn absent(environments: &[(String, EnvironmentStatus)], missing: &[WorkerId]) ->
         };
         return Text::new(
             format!("等待开发环境恢复：{}{more}", list(|text| &text.zh)),
-            format!("waits for environments that are not there: {}{more}", list(|text| &text.en)),
+            format!("waits for environments that are out of service: {}{more}", list(|text| &text.en)),
         );
     }
     let more = if missing.len() > NAMED { " …" } else { "" };
@@ -264,16 +270,31 @@ fn absent(environments: &[(String, EnvironmentStatus)], missing: &[WorkerId]) ->
 }
 
 fn never_fits(wish: &Text, size: Size, most: u32, fits_once_all_serve: bool, passed_over: &PassedOver) -> Text {
-    let workers = size.workers;
-    let text = Text::new(
-        format!("没有开发环境能满足 {}：有 {workers} 个或更多符合要求的 Worker 的环境只有 {most} 个", wish.zh),
-        format!("no environments can hold {}: {most} have {workers} or more such workers", wish.en),
-    );
+    let Size { nodes, workers } = size;
+    let text = if nodes == 1 {
+        Text::new(
+            format!("可用的开发环境中没有一个符合要求：{}", wish.zh),
+            format!("no environment in service is what it asks for: {}", wish.en),
+        )
+    } else {
+        let be = if most <= 1 { "is" } else { "are" };
+        let only = if most == 0 { "none".to_owned() } else { format!("only {most}") };
+        Text::new(
+            format!(
+                "{} 需要 {nodes} 个开发环境，各有 {workers} 个或更多符合要求的 Worker；这样的环境可用的有 {most} 个",
+                wish.zh
+            ),
+            format!(
+                "{} take {nodes} environments with {workers} or more such workers each, and {only} {be} in service",
+                wish.en
+            ),
+        )
+    };
     let text = if passed_over.is_empty() {
         text
     } else {
         let passed = passed_over.text();
-        text.followed_by(&Text::new(format!("其余：{}", passed.zh), format!("others: {}", passed.en)))
+        text.followed_by(&Text::new(format!("未选：{}", passed.zh), format!("passed over: {}", passed.en)))
     };
     text.followed_by(&if fits_once_all_serve {
         Text::new(
@@ -282,8 +303,8 @@ fn never_fits(wish: &Text, size: Size, most: u32, fits_once_all_serve: bool, pas
         )
     } else {
         Text::new(
-            "所有已登记的开发环境加起来也不够：请减少要求，或添加机器",
-            "all that is registered together could never hold it: ask for less, or add machines",
+            "即使所有已登记的开发环境都可用且空闲，也无法满足：请修改要求，或添加机器",
+            "it would not fit if all that is registered were in service and free: change what it asks for, or add machines",
         )
     })
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::choice::{self, Choice};
 use super::forecast::{self, Forecast};
-use super::hope::Hope;
+use super::hope::{Hope, Outlook};
 use super::inventory::Inventory;
 use super::line::{Entry, Line};
 use super::moment::Latest;
@@ -98,6 +98,8 @@ pub(super) struct Walk<'a> {
     exhausted: Vec<bool>,
     /// Bays that such a task may use: none after it is first in line there.
     contended: Vec<bool>,
+    /// Tasks that the queue chooses for, and for which others than are kept now may be kept when their usual turn comes.
+    undecided: HashSet<u32>,
     findings: Findings,
 }
 
@@ -116,8 +118,25 @@ impl<'a> Walk<'a> {
         let blocked = vec![u64::MAX; view.needs.len()];
         let exhausted = vec![false; view.needs.len()];
         let contended = vec![false; sheet.inventory.bays().len()];
+        let is_wish =
+            |place: &u32| view.line.at(*place).is_some_and(|waiting| view.needs.class(waiting.class).wish().is_some());
+        let undecided = kept.iter().copied().filter(is_wish).collect();
         let (pools, started, findings) = (HashMap::new(), HashSet::new(), Findings::default());
-        Self { view, sheet, order, costs, held, limits, blocked, pools, started, exhausted, contended, findings }
+        Self {
+            view,
+            sheet,
+            order,
+            costs,
+            held,
+            limits,
+            blocked,
+            pools,
+            started,
+            exhausted,
+            contended,
+            undecided,
+            findings,
+        }
     }
 
     /// The next task in the order, which now looks at the sheet.
@@ -154,6 +173,9 @@ impl<'a> Walk<'a> {
                 Visit::Usual if self.has_started(entry.place) => {}
                 Visit::Usual => self.visit(&entry),
             }
+            if visit == Visit::Usual {
+                self.undecided.remove(&entry.place);
+            }
             if !self.has_hope(&mut hope, &reserved) {
                 beyond += 1;
                 if beyond > most {
@@ -177,8 +199,21 @@ impl<'a> Walk<'a> {
 
     /// Whether a task further down may start.
     fn has_hope(&self, hope: &mut Hope, reserved: &HashSet<u32>) -> bool {
-        let is_blocked = |class: u32| self.blocked[class as usize] == 0 && !reserved.contains(&class);
-        hope.is_left(&self.sheet, self.view.needs, is_blocked)
+        let outlook = |number: u32| {
+            let end = self.view.needs.class(number).earliest_end(self.sheet.now_ms);
+            match reserved.contains(&number) {
+                true => Outlook::Kept,
+                false if self.is_blocked(number, end) => Outlook::Blocked,
+                false => Outlook::Usual,
+            }
+        };
+        let is_lasting = |kept: Kept| !self.undecided.contains(&kept.by);
+        hope.is_left(&self.sheet, self.view.needs, outlook, is_lasting)
+    }
+
+    /// Whether it is known of a need that tasks which end by then or later cannot start.
+    fn is_blocked(&self, class: u32, end: Latest) -> bool {
+        self.blocked[class as usize] <= end.known().unwrap_or(u64::MAX - 1)
     }
 
     /// Whether it is not known which workers are kept for a task.
@@ -247,7 +282,7 @@ impl<'a> Walk<'a> {
         }
         let end = Latest::after(self.sheet.now_ms, entry.limit_ms);
         let is_kept = self.findings.reservations.contains_key(&entry.place);
-        if !is_kept && self.blocked[entry.class as usize] <= end.known().unwrap_or(u64::MAX - 1) {
+        if !is_kept && self.is_blocked(entry.class, end) {
             return Turn::BlockedBefore;
         }
         self.look(entry.class, end)

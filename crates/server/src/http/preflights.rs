@@ -136,7 +136,7 @@ fn view(core: &Core, kept: &KeptPreflight) -> Preflight {
         started_at: course.began_ms(),
         ended_at,
         seconds: took_ms as f64 / 1e3,
-        ok: ended_at.map(|_| counts.errors == 0),
+        ok: ended_at.filter(|_| !course.is_called_off()).map(|_| counts.errors == 0),
         progress: course.progress(),
         nodes: course
             .nodes()

@@ -116,18 +116,25 @@ impl Driver<'_> {
 }
 
 async fn note_end(core: &Core, kept: &KeptPreflight) {
-    let (counts, seconds, names) = {
+    let (counts, seconds, names, is_called_off) = {
         let course = kept.course();
         let took_ms = course.ended_ms().unwrap_or_default().saturating_sub(course.began_ms());
         let names: Vec<String> = course.nodes().map(|(node, _)| node.name.clone()).collect();
-        (FindingCounts::of(course.findings()), took_ms as f64 / 1e3, names.join(", "))
+        (FindingCounts::of(course.findings()), took_ms as f64 / 1e3, names.join(", "), course.is_called_off())
     };
     let FindingCounts { errors, warnings, .. } = counts;
-    let text = Text::new(
-        format!("{names} 的预检结束：{errors} 项错误，{warnings} 项警告"),
-        format!("the preflight of {names} is over: {errors} errors, {warnings} warnings"),
-    );
-    tracing::info!(preflight = %kept.id(), errors, warnings, seconds, "a preflight is over");
+    let text = if is_called_off {
+        Text::new(
+            format!("{names} 的预检中止：任务不再等待它"),
+            format!("the preflight of {names} is called off: the task does not wait for it any more"),
+        )
+    } else {
+        Text::new(
+            format!("{names} 的预检结束：{errors} 项错误，{warnings} 项警告"),
+            format!("the preflight of {names} is over: {errors} errors, {warnings} warnings"),
+        )
+    };
+    tracing::info!(preflight = %kept.id(), errors, warnings, seconds, is_called_off, "a preflight is over");
     let mut events = told_of_task(core, kept);
     let ended = NewEvent::new(core.now_ms(), "preflight.ended", text, kept.by().clone());
     events.push(match kept.task() {

@@ -63,6 +63,14 @@ async fn begin(core: &Core, task: &Task) -> Result<Gate, StoreError> {
     }
 }
 
+/// Ends the checks for which no launch waits any more: their tasks are stopped or deleted. `live` are all tasks that are not
+/// over.
+pub fn call_off(core: &Core, live: &[Task]) {
+    core.preflights().call_off(core.now_ms(), |id, generation| {
+        live.iter().any(|task| task.id == *id && task.generation == generation && is_unstarted(task))
+    });
+}
+
 /// Why the ranks of a task are not started yet, where that is its preflight.
 pub fn hold_of(core: &Core, task: &Task) -> Option<Text> {
     if task.spec.policies.preflight.is_off() || !is_unstarted(task) {

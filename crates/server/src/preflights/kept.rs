@@ -145,6 +145,15 @@ impl Preflights {
         self.all().iter().filter(|kept| kept.is_of(task, generation)).count()
     }
 
+    /// Ends those of launches that do not wait.
+    pub fn call_off(&self, now_ms: u64, waits: impl Fn(&TaskId, Generation) -> bool) {
+        for kept in self.all().iter().filter(|kept| !kept.is_over()) {
+            if kept.0.launch.as_ref().is_some_and(|(task, generation)| !waits(task, *generation)) {
+                kept.course().call_off(now_ms);
+            }
+        }
+    }
+
     /// The newest first.
     pub fn list(&self) -> Vec<KeptPreflight> {
         self.all().iter().rev().cloned().collect()

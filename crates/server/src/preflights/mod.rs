@@ -13,7 +13,7 @@ use fermi_domain::principal::Principal;
 use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
 
-pub use gate::{Gate, gate, hold_of};
+pub use gate::{Gate, call_off, gate, hold_of};
 pub use kept::{KeptPreflight, Preflights};
 
 use crate::access::secret_word;

@@ -58,6 +58,7 @@ impl BackgroundLoop for Nodes {
         let tasks: Vec<Task> = tasks.into_iter().map(|task| task.value).collect();
         let live: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
         self.spans.keep(|task| live.contains(task));
+        preflights::call_off(&core, &tasks);
         let known = core.known_environments();
         let lost: HashSet<&EnvironmentId> =
             known.iter().filter(|known| known.status == EnvironmentStatus::Lost).map(|known| &known.id).collect();

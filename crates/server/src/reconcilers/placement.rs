@@ -265,9 +265,7 @@ impl Placing {
                     waiting.push((id, reason.map_or_else(|| Summary::WaitsForWorkers.text(), |reason| reason.text())));
                 }
             }
-            if !decisions.is_empty() {
-                waiting.extend(scheduler.reasons_of_first(now_ms));
-            }
+            waiting.extend(scheduler.reasons_to_tell(!decisions.is_empty(), now_ms));
             let first = scheduler.newly_first();
             Plan { decisions, overdue, waiting, first }
         };

@@ -92,7 +92,7 @@ fn a_choice_says_why_and_what_it_passed_over() {
         text.en,
         "takes gn6 (8): one zone (a), one GPU model (H100); passed over: \
          1 busy (gn7 until 1970-01-01 02:00 UTC at the latest); 1 free, but a less close fit (gn8); \
-         1 too few workers (gn10 2); 2 out of service (gn11 Drained, gn12 Offline); 1 another GPU (gn9 A100)"
+         1 with too few workers (gn10 2); 2 out of service (gn11 Drained, gn12 Offline); 1 with another GPU (gn9 A100)"
     );
     assert_eq!(
         text.zh,

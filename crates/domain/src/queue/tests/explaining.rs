@@ -19,7 +19,7 @@ fn a_task_on_busy_environments_says_for_whom_it_waits_and_until_when() {
     );
     assert_eq!(
         english(&mut queue, "task-3", 2),
-        "waits for gn7-0; task-2 is before it; is expected to start by 1970-01-01 03:00 UTC, as the queue is now"
+        "waits for gn7-0 (free, but kept for those before it); task-2 is before it; is expected to start by 1970-01-01 03:00 UTC, as the queue is now"
     );
     assert_eq!(
         queue.explain(&"task-4".into(), 2).unwrap().text().zh,
@@ -37,11 +37,11 @@ fn who_states_no_limit_is_named() {
     queue.decide(1);
     assert_eq!(
         english(&mut queue, "task-2", 1),
-        "waits for 1 H100, in use by task-1; when is not known: no time limit is stated by task-1"
+        "waits for 1 H100, in use by task-1; when it starts is not known: no time limit is stated by task-1"
     );
     assert_eq!(
         english(&mut queue, "task-3", 1),
-        "waits for 1 H100, in use by task-1; task-2 is before it; when is not known: no time limit is stated by task-1"
+        "waits for 1 H100, in use by task-1; task-2 is before it; when it starts is not known: no time limit is stated by task-1"
     );
 }
 
@@ -59,12 +59,21 @@ fn other_reasons_say_what_to_do() {
         ),
         (request("x", auto("1x8 A100")), "needs 8 workers, and ada may have 4: ask for fewer, or for a higher limit"),
         (
+            request("x", auto("2x8 A100")),
+            "2 nodes × 8 A100 take 2 environments with 8 or more such workers each, and only 1 is in service; passed over: \
+             2 with another GPU (gn6 H100, gn8 H100); it would not fit if all that is registered were in service \
+             and free: change what it asks for, or add machines",
+        ),
+        (
             request("x", auto("1x4 H100")).of("bo"),
-            "no environments can hold 4 H100: 0 have 4 or more such workers; others: \
-             1 out of service (gn8 Offline); 1 another GPU (gn7 A100); it fits once the environments that are out of \
+            "no environment in service is what it asks for: 4 H100; passed over: \
+             1 out of service (gn8 Offline); 1 with another GPU (gn7 A100); it fits once the environments that are out of \
              service now are back",
         ),
-        (request("x", these(&["gn6-0", "gn8-0"])).of("bo"), "waits for environments that are not there: gn8 (Offline)"),
+        (
+            request("x", these(&["gn6-0", "gn8-0"])).of("bo"),
+            "waits for environments that are out of service: gn8 (Offline)",
+        ),
         (
             request("x", these(&["gn6-0", "gn6-7"])).of("bo"),
             "there are no such workers: gn6-7; it waits until they join, or choose others",
@@ -143,7 +152,7 @@ fn what_all_that_is_registered_could_never_hold_is_known_before_it_waits() {
     };
     assert_eq!(never_fits(&wish("1x2 H100"), &offers), None);
     let never = never_fits(&wish("1x4 H100"), &offers).unwrap();
-    assert!(never.en.ends_with("could never hold it: ask for less, or add machines"), "{}", never.en);
+    assert!(never.en.ends_with("were in service and free: change what it asks for, or add machines"), "{}", never.en);
     let mut resting = offers.to_vec();
     resting.push(Offer { status: EnvironmentStatus::Offline, ..offer("gn8 8 H100 a") });
     let later = never_fits(&wish("1x4 H100"), &resting).unwrap();
@@ -165,7 +174,7 @@ fn a_holder_whose_machine_is_out_of_reach_is_told_so_and_promises_nothing() {
     assert_eq!(
         told.text().en,
         "waits for gn6-0, in use by task-1 (whose machine gn7 is out of reach: it does not end before that is back or \
-         declared lost); when is not known: gn7 is out of reach"
+         declared lost); when it starts is not known: gn7 is out of reach"
     );
     assert!(!told.is_promised && told.from == Latest::Unknown);
 }
@@ -186,12 +195,12 @@ fn an_answer_looks_at_so_many_tasks_and_no_more() {
     assert_eq!(
         told.text().en,
         "waits for 1 H100, in use by t0 (until 1970-01-01 01:00 UTC at the latest); t1 and more than 4094 others are before it; \
-         when is not known: a task before it states no time limit, or may take the same workers first"
+         when it starts can be said once those before it have started"
     );
     // What does not depend on those before it is known all the same.
     insert(&mut queue, 1, [request("absent", these(&["gn9-0"])), request("huge", auto("9x9 H100"))]);
     assert!(english(&mut queue, "absent", 1).starts_with("there are no such workers: gn9-0"));
-    assert!(english(&mut queue, "huge", 1).starts_with("no environments can hold"));
+    assert!(english(&mut queue, "huge", 1).starts_with("9 nodes × 9 H100 take 9 environments"));
 }
 
 #[test]

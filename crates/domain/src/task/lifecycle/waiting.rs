@@ -8,7 +8,7 @@ use crate::{
     language::Text,
     phase::TaskPhase,
     queue::written,
-    task::{NodeRun, NodeRunState, OnDisconnect, Policies, Task},
+    task::{NodeRun, NodeRunState, OnDisconnect, Policies, Standby, Task},
     verdict::MissingRank,
 };
 
@@ -120,7 +120,9 @@ impl Task {
                 Some(last_heard.ms().saturating_add(after.as_millis()).saturating_add(margin_ms))
             }
         };
-        Some(SilentMachine { name: node.name.clone(), last_heard, until_ms, phase: self.phase })
+        let policies = &self.spec.policies;
+        let is_replaced = policies.standby == Standby::Replace && !self.spec.distributed.standby.is_empty();
+        Some(SilentMachine { name: node.name.clone(), last_heard, until_ms, phase: self.phase, is_replaced })
     }
 
     /// The nodes whose lease has run out while nothing was heard of them: their wardens have ended what ran there.
@@ -139,6 +141,8 @@ pub struct SilentMachine {
     /// When nothing of the task can be left on it; none where its ranks go on without the server for as long as they like.
     pub until_ms: Option<u64>,
     pub phase: TaskPhase,
+    /// Workers of the group stand by to take its place.
+    pub is_replaced: bool,
 }
 
 impl SilentMachine {
@@ -159,7 +163,14 @@ impl SilentMachine {
                 "there is no limit: until it is back or declared lost, its workers stay with the task (onDisconnect: keep)",
             ),
         };
-        self.last_heard.text(&self.name).followed_by(&goes_on).followed_by(&bound)
+        let text = self.last_heard.text(&self.name).followed_by(&goes_on).followed_by(&bound);
+        if !self.is_replaced {
+            return text;
+        }
+        text.followed_by(&Text::new(
+            "被声明丢失或过了时限之后，由待命的 Worker 接替",
+            "workers that stand by take its place once it is declared lost, or that time has passed",
+        ))
     }
 }
 

@@ -59,7 +59,8 @@ pub async fn move_workers(
                 Some(id) => view::group(&manage::whole(tx, id)?, &known, &reader),
                 None => view::unassigned(&tx.groups()?, &known, language),
             };
-            let text = Text::new(format!("已移动 {moved} 个 Worker"), format!("{moved} workers were moved"));
+            let were = if moved == 1 { "worker was" } else { "workers were" };
+            let text = Text::new(format!("已移动 {moved} 个 Worker"), format!("{moved} {were} moved"));
             EnvelopeAnswer::said(text, &MoveAnswer { moved: u32::try_from(moved).unwrap_or(u32::MAX), group })
         })
     });

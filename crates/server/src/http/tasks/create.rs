@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure};
 use fermi_domain::environment::Environment;
-use fermi_domain::group::Group;
+use fermi_domain::group::{self, Group};
 use fermi_domain::language::{FrontEnd, Language, Text};
 use fermi_domain::messages::Created;
 use fermi_domain::principal::Principal;
@@ -70,7 +70,8 @@ pub async fn from_request<T: Serialize>(
         )
     });
     let of_group = on_group.map(OnGroup::notes).unwrap_or_default();
-    let notes = notes.into_iter().chain(of_group).chain(decided).collect();
+    let of_standby = group::standby_note(&accepted.spec);
+    let notes = notes.into_iter().chain(of_group).chain(of_standby).chain(decided).collect();
     let point = SweepPoint::of(&accepted.spec.labels, &by.caller);
     let new = NewTask { accepted, notes, group: on_group.map(|found| found.group.clone()), point };
     store(core, new, environments, by, shape).await
