@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use crate::bytes::{bytes_of, bytes_of_mut};
 use crate::error::{Operation, OperationError};
+use crate::halves;
 use crate::ring::Ring;
 
 /// Long buffers go around in segments of this many values: what was summed is still in the cache when it is passed on.
 const SEGMENT: usize = 1 << 20;
+/// As many values as two ranks swap: sending them takes no longer than a wake-up.
+const SHORT: usize = 8 << 10;
 /// Values that are received before they are added.
 const PIECE: usize = 64 << 10;
 
@@ -17,18 +20,26 @@ pub(crate) fn all_reduce_sum(
     world_size: usize,
     values: &mut [f32],
 ) -> Result<(), OperationError> {
-    let mut piece = piece(values.len());
-    // Two ranks need no ring: each sends all it has once, which is as much as the ring would send, in one step.
     if world_size == 2 {
         ring.begin();
-        return ring.swap_adding(Operation::AllReduce, values, &mut piece);
+        return of_two(ring, rank, values);
     }
+    let mut piece = piece(values.len());
     for segment in values.chunks_mut(SEGMENT * world_size) {
         ring.begin();
         reduce_scatter(ring, Operation::AllReduce, rank, world_size, segment, &mut piece)?;
         all_gather(ring, Operation::AllReduce, rank, world_size, segment)?;
     }
     Ok(())
+}
+
+/// Two ranks need no ring. What is short is swapped, which takes one step instead of two; a + b is b + a.
+fn of_two(ring: &mut Ring, rank: usize, values: &mut [f32]) -> Result<(), OperationError> {
+    if values.len() > SHORT {
+        return halves::all_reduce_sum(ring, rank, values);
+    }
+    let (outgoing, mut piece) = (values.to_vec(), piece(values.len()));
+    ring.exchange_adding(Operation::AllReduce, bytes_of(&outgoing), values, &mut piece)
 }
 
 /// Room for what is received before it is added.

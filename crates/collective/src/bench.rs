@@ -110,10 +110,21 @@ pub trait Buffers {
     fn read(&mut self, values: &mut [f32]) -> Result<(), Self::Problem>;
 }
 
-/// In this process's memory, over TCP.
+/// In this process's memory, over TCP. The values begin with a cache line, as tensors do: some processors copy a sixth slower
+/// from what `malloc` gives, which begins 16 bytes behind one.
 #[derive(Debug, Default)]
 pub struct TcpBuffers {
     values: Vec<f32>,
+    begin: usize,
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+impl TcpBuffers {
+    fn aligned(&mut self) -> &mut [f32] {
+        &mut self.values[self.begin..]
+    }
 }
 
 impl Buffers for TcpBuffers {
@@ -127,16 +138,19 @@ impl Buffers for TcpBuffers {
 
     fn load(&mut self, values: &[f32]) -> Result<(), OperationError> {
         self.values.clear();
+        self.values.reserve(values.len() + LINE / size_of::<f32>());
+        self.begin = self.values.as_ptr().align_offset(LINE);
+        self.values.resize(self.begin, 0.0);
         self.values.extend_from_slice(values);
         Ok(())
     }
 
     fn run(&mut self, ranks: &mut Communicator, operation: Measured, times: usize) -> Result<(), OperationError> {
-        (0..times).try_for_each(|_| operation.run(ranks, &mut self.values))
+        (0..times).try_for_each(|_| operation.run(ranks, self.aligned()))
     }
 
     fn read(&mut self, values: &mut [f32]) -> Result<(), OperationError> {
-        values.copy_from_slice(&self.values);
+        values.copy_from_slice(self.aligned());
         Ok(())
     }
 }

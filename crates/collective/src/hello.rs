@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 4] = *b"FRMC";
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 const HEADER: usize = 10;
 /// Room for the addresses of some ten thousand ranks, and too little to hurt when a stranger claims it.
 const LONGEST_BODY: usize = 1 << 20;

@@ -19,6 +19,7 @@ mod broadcast;
 mod bytes;
 mod communicator;
 mod error;
+mod halves;
 mod hello;
 mod listener;
 pub mod nccl;

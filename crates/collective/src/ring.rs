@@ -12,14 +12,13 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags};
 
 use crate::acceptor::wait;
-use crate::bytes::{add, bytes_of, bytes_of_mut};
+use crate::bytes::{add, bytes_of_mut};
 use crate::communicator::DEFAULT_OPERATION_TIMEOUT;
 use crate::error::{Operation, OperationError};
 
-const HEADER: usize = 16;
-/// How far ahead of what it adds a rank sends to one on the same machine: what lies in the sockets stays in the cache. Over a
-/// network more must be under way.
-const NEAR_WINDOW: usize = 128 << 10;
+/// As long as a cache line, so that what follows it lies as well in the kernel's buffers as in ours: copies between places of
+/// another alignment take up to a third longer.
+const HEADER: usize = 64;
 
 pub(crate) struct Ring {
     left: TcpStream,
@@ -29,8 +28,8 @@ pub(crate) struct Ring {
     pub timeout: Duration,
     /// Counts operations, alike on all ranks.
     sequence: u32,
-    /// Bytes that a swap may send ahead.
-    window: usize,
+    /// Whether the right neighbour is on this machine.
+    pub is_near: bool,
 }
 
 /// How much a rank lets its left neighbour send.
@@ -52,16 +51,16 @@ impl<'a> Outgoing<'a> {
     }
 
     fn message(operation: Operation, sequence: u32, payload: &'a [u8]) -> Self {
+        Self::beginning(operation, sequence, payload.len(), payload)
+    }
+
+    /// A message of `total` bytes, of which these are the first.
+    fn beginning(operation: Operation, sequence: u32, total: usize, payload: &'a [u8]) -> Self {
         let mut header = [0; HEADER];
         header[0] = operation.code();
         header[4..8].copy_from_slice(&sequence.to_le_bytes());
-        header[8..].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        header[8..16].copy_from_slice(&(total as u64).to_le_bytes());
         Self { header, payload, written: 0 }
-    }
-
-    /// The same message, of whose payload no more than `limit` bytes are sent now, and `written` bytes are on their way.
-    fn up_to(self, limit: usize, written: usize) -> Self {
-        Self { payload: &self.payload[..limit], written, ..self }
     }
 
     fn is_sent(&self) -> bool {
@@ -85,8 +84,7 @@ impl Ring {
         left.set_nonblocking(true)?;
         right.set_nonblocking(true)?;
         let is_near = right.local_addr()?.ip() == right.peer_addr()?.ip();
-        let window = if is_near { NEAR_WINDOW } else { usize::MAX };
-        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0, window })
+        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0, is_near })
     }
 
     /// Every operation begins with this, on every rank.
@@ -155,34 +153,35 @@ impl Ring {
         })
     }
 
-    /// Between two ranks: sends all values and adds those of the other. A piece is changed only when it has been sent.
-    pub fn swap_adding(
-        &mut self,
-        operation: Operation,
-        values: &mut [f32],
-        piece: &mut [f32],
-    ) -> Result<(), OperationError> {
-        let (sequence, window) = (self.sequence, self.window);
-        let (length, total) = (values.len(), size_of_val(values));
-        let ahead = |end: usize| total.min((end * size_of::<f32>()).saturating_add(window));
+    /// Sends and receives what `talk` has, in whichever order the sockets allow; `total` bytes each way.
+    pub fn talk(&mut self, operation: Operation, total: usize, talk: &mut impl Talk) -> Result<(), OperationError> {
+        let sequence = self.sequence;
         self.finish(|ring| {
-            let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(ahead(0), 0);
+            let mut message = Outgoing::beginning(operation, sequence, total, talk.to_send());
             ring.take_header(operation, &mut message, Expected::Exactly(total))?;
-            let (mut written, mut done) = (message.written, 0);
-            while done < length {
-                let end = length.min(done + piece.len());
-                let piece = &mut piece[..end - done];
-                // The neighbour takes this piece at the latest while it waits for ours, so both get on.
-                let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(ahead(end), written);
-                ring.pump(operation, &mut message, bytes_of_mut(piece), Until::Received)?;
-                ring.pump(operation, &mut message, &mut [], Until::PayloadSent(end * size_of::<f32>()))?;
-                written = message.written;
-                add(&mut values[done..end], piece);
-                done = end;
-            }
-            let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(total, written);
-            ring.pump(operation, &mut message, &mut [], Until::Sent)
+            ring.pump(operation, &mut message, &mut [], Until::HeaderSent)?;
+            let begun = message.payload_written();
+            talk.sent(begun);
+            ring.go_on(operation, talk)
         })
+    }
+
+    fn go_on(&mut self, operation: Operation, talk: &mut impl Talk) -> Result<(), OperationError> {
+        let lost = |rank| move |source| OperationError::Lost { rank, operation, source };
+        let mut last_progress = Instant::now();
+        while !talk.is_over() {
+            let sent = put(&mut self.right, talk.to_send()).map_err(lost(self.right_rank))?;
+            talk.sent(sent);
+            let received = pull(&mut self.left, talk.room()).map_err(lost(self.left_rank))?;
+            talk.received(received);
+            if sent + received > 0 {
+                last_progress = Instant::now();
+                continue;
+            }
+            let (is_receiving, is_sending) = (!talk.room().is_empty(), !talk.to_send().is_empty());
+            self.rest(operation, last_progress, is_receiving, is_sending)?;
+        }
+        Ok(())
     }
 
     /// After a failure nobody can know how much of a message arrived. Hanging up makes the neighbours fail now instead
@@ -222,9 +221,9 @@ impl Ring {
     }
 
     fn check(&self, operation: Operation, header: &[u8; HEADER], expected: Expected) -> Result<usize, OperationError> {
-        let [code, _, _, _, s0, s1, s2, s3, length @ ..] = *header;
+        let [code, _, _, _, s0, s1, s2, s3, l0, l1, l2, l3, l4, l5, l6, l7, ..] = *header;
         let sequence = u32::from_le_bytes([s0, s1, s2, s3]);
-        let length = u64::from_le_bytes(length);
+        let length = u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]);
         let fits = match expected {
             Expected::Exactly(bytes) => length == bytes as u64,
             Expected::AtMost(bytes) => length <= bytes as u64,
@@ -258,7 +257,7 @@ impl Ring {
             let is_reached = match until {
                 Until::Received => filled == incoming.len(),
                 Until::Sent => outgoing.is_sent(),
-                Until::PayloadSent(bytes) => outgoing.payload_written() >= bytes,
+                Until::HeaderSent => outgoing.written >= HEADER,
             };
             if is_reached {
                 return Ok(());
@@ -271,31 +270,51 @@ impl Ring {
                 last_progress = Instant::now();
                 continue;
             }
-            let deadline = last_progress + self.timeout;
-            let is_sending = !outgoing.is_sent();
-            let is_receiving = filled < incoming.len();
-            if Instant::now() >= deadline {
-                let rank = if is_receiving { self.left_rank } else { self.right_rank };
-                return Err(OperationError::Silent { rank, operation, waited_s: self.timeout.as_secs_f64() });
-            }
-            let mut sockets = Vec::with_capacity(2);
-            if is_receiving {
-                sockets.push(PollFd::new(self.left.as_fd(), PollFlags::POLLIN));
-            }
-            if is_sending {
-                sockets.push(PollFd::new(self.right.as_fd(), PollFlags::POLLOUT));
-            }
-            wait(&mut sockets, deadline).map_err(lost(self.left_rank))?;
+            self.rest(operation, last_progress, filled < incoming.len(), !outgoing.is_sent())?;
         }
     }
+
+    /// Sleeps until something can move, or finds that nothing has for too long.
+    fn rest(
+        &self,
+        operation: Operation,
+        last_progress: Instant,
+        is_receiving: bool,
+        is_sending: bool,
+    ) -> Result<(), OperationError> {
+        let deadline = last_progress + self.timeout;
+        if Instant::now() >= deadline {
+            let rank = if is_receiving { self.left_rank } else { self.right_rank };
+            return Err(OperationError::Silent { rank, operation, waited_s: self.timeout.as_secs_f64() });
+        }
+        let mut sockets = Vec::with_capacity(2);
+        if is_receiving {
+            sockets.push(PollFd::new(self.left.as_fd(), PollFlags::POLLIN));
+        }
+        if is_sending {
+            sockets.push(PollFd::new(self.right.as_fd(), PollFlags::POLLOUT));
+        }
+        let lost = |source| OperationError::Lost { rank: self.left_rank, operation, source };
+        wait(&mut sockets, deadline).map_err(lost)
+    }
+}
+
+/// Two streams, one each way, that depend on each other.
+pub(crate) trait Talk {
+    /// What can be sent now; empty where something has to be received first, or all is sent.
+    fn to_send(&self) -> &[u8];
+    fn sent(&mut self, bytes: usize);
+    /// Where the next bytes go; empty where none are expected any more.
+    fn room(&mut self) -> &mut [u8];
+    fn received(&mut self, bytes: usize);
+    fn is_over(&self) -> bool;
 }
 
 #[derive(Clone, Copy)]
 enum Until {
     Received,
     Sent,
-    /// So many bytes of the payload.
-    PayloadSent(usize),
+    HeaderSent,
 }
 
 fn push(stream: &mut TcpStream, outgoing: &mut Outgoing<'_>) -> io::Result<usize> {
@@ -305,6 +324,10 @@ fn push(stream: &mut TcpStream, outgoing: &mut Outgoing<'_>) -> io::Result<usize
     let count = now_or_later(stream.write_vectored(&outgoing.rest()))?;
     outgoing.written += count;
     Ok(count)
+}
+
+fn put(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() { Ok(0) } else { now_or_later(stream.write(bytes)) }
 }
 
 fn pull(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {

@@ -102,6 +102,8 @@ knobs! {
         host_autocast = 0.3, 0.2;
         /// Processor time of a repeated forward pass against a first one.
         host_again = 0.3, 0.5;
+        /// What the modules of a block cost of processor time, in operations.
+        modules = 3.2, 0.5;
         /// Microseconds in which a kernel starts, fills and drains the GPU, whatever its speed.
         kernel = 1.6, 0.5;
         /// Attention's rows at which a GPU of 312 TFLOP/s is half full.

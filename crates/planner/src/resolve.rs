@@ -56,7 +56,7 @@ pub fn job(run: &Run, catalogue: &Catalogue) -> Result<Resolved, PlanError> {
         optimizer: run.optimizer.as_deref().and_then(Optimizer::parse).unwrap_or_default(),
         family,
         half_gradients: family == Family::MegatronCore && note.contains("nemo"),
-        compiled: !(note.contains("eager") || matches!(family, Family::Transformers | Family::Pytorch)),
+        compiled: is_compiled(family, &layout, &note),
         hides_tensor: hides_tensor(family, &note),
         lora: whole("lora_rank", run.lora_rank)?.filter(|rank| *rank > 0).map(|rank| Lora { rank }),
     };
@@ -268,6 +268,14 @@ fn shards_the_sequence(family: Family, pp: u64) -> bool {
         Family::Fsdp2 => pp == 1,
         _ => false,
     }
+}
+
+/// Whether kernels are fused. In a loop of one's own the hooks that cut and join DTensors stand between the parts of a block,
+/// and a compiler does not fuse across them.
+fn is_compiled(family: Family, layout: &Layout, note: &str) -> bool {
+    let says_not = note.contains("eager") || note.contains("compile=false");
+    let is_cut = family == Family::Fsdp2 && layout.tp > 1;
+    !(says_not || is_cut || matches!(family, Family::Transformers | Family::Pytorch))
 }
 
 /// Megatron overlaps tensor-parallel messages where it is told to, which the recipes of NeMo do; XLA always does.

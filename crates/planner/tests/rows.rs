@@ -36,6 +36,37 @@ fn what_is_absent_is_derived() {
     assert!(full.explain.contains("compute"));
 }
 
+fn seconds(json: &str) -> f64 {
+    answer(json).numbers().unwrap().step_time_s
+}
+
+#[test]
+fn what_is_not_compiled_is_slower_however_that_is_said() {
+    let row = |note: &str, tp: u64| {
+        format!(
+            r#"{{"model_name":"llama2-13b","seq_len":4096,"gpu":"H200","gpus":8,"tp":{tp},"sharding":"fsdp_full","micro_batch":4,
+            "recompute":"full","framework":"PyTorch FSDP2+DTensor TP, torch.compile","note":"{note}"}}"#
+        )
+    };
+    let fused = seconds(&row("", 1));
+    assert!(seconds(&row("compile=false", 1)) > 1.05 * fused);
+    assert_eq!(seconds(&row("compile=false", 1)), seconds(&row("eager", 1)));
+    // Under tensor parallelism the hooks of its plan stand between what could be fused.
+    assert_eq!(seconds(&row("", 2)), seconds(&row("eager", 2)));
+}
+
+#[test]
+fn blocks_of_more_operations_cost_more_of_the_processor() {
+    // So few tokens that launches are the limit: a block of Llama is written in more than twice the operations of BERT's.
+    let row = |model: &str| {
+        format!(
+            r#"{{"model_name":"{model}","layers":24,"hidden":1024,"heads":16,"ffn":4096,"vocab":32000,"seq_len":64,"gpu":"H200","gpus":1,
+            "micro_batch":1,"precision":"bf16_pure","recompute":"none","framework":"transformers"}}"#
+        )
+    };
+    assert!(seconds(&row("llama-350m")) > 1.3 * seconds(&row("bert-large")));
+}
+
 #[test]
 fn what_describes_no_run_gets_a_sentence() {
     let base = |extra: &str| {

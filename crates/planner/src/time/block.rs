@@ -58,7 +58,8 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
     let experts = expert_exchange(job, rates, tokens);
     // Where launches are the limit, every reduction waits for the slowest processor of its group.
     let waits = reductions * (job.layout.tp as f64).log2();
-    let host = rates.host * (2.2 + again_fraction * rates.host_again) + rates.host_collective * waits;
+    let calls = kernels::calls(job, rates);
+    let host = rates.host * calls * (2.2 + again_fraction * rates.host_again) + rates.host_collective * waits;
     let compute = smooth_max(on_gpu + tensor, host, 4.0) - tensor;
     Block { compute, tensor: tensor + ring + experts }
 }

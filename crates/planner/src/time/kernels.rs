@@ -1,7 +1,7 @@
 //! What one GPU computes: products bound by its arithmetic, pointwise work bound by its memory, attention between them.
 
 use super::Rates;
-use crate::architecture::Norm;
+use crate::architecture::{Activation, Norm};
 use crate::framework::Family;
 use crate::job::Job;
 
@@ -70,11 +70,30 @@ pub fn pointwise(job: &Job, rates: &Rates) -> (f64, f64) {
     (forward + casts + beside.0, forward * rates.pointwise_backward + casts + beside.1)
 }
 
+/// Operations of a block that nobody fused, forward, as transformers writes blocks: products, norms, attention and residuals,
+/// and what norms, positions, gates and activations are written out in.
+fn operations(job: &Job) -> f64 {
+    let a = &job.architecture;
+    let when = |is: bool, count: f64| if is { count } else { 0.0 };
+    let norms = when(a.norm == Norm::Rms, 14.0) + when(a.qk_norm, 14.0);
+    let positions = when(a.causal && a.learned_positions == 0, 10.0);
+    let between = when(a.gated, 2.0) + when(a.activation == Activation::GeluComposed, 7.0);
+    16.0 + norms + positions + between
+}
+
+/// Of a block whose processor time `Rates::host` is.
+const USUAL_OPERATIONS: f64 = 28.0;
+
+/// Processor time of a block against a usual one: each operation is a call, and so are the modules around them.
+pub fn calls(job: &Job, rates: &Rates) -> f64 {
+    if job.compiled { 1.0 } else { (operations(job) + rates.modules) / (USUAL_OPERATIONS + rates.modules) }
+}
+
 /// Seconds of a block's kernels beside their work, forward and backward.
 pub fn gaps(job: &Job, rates: &Rates) -> (f64, f64) {
-    let fused = if job.compiled { 10.0 } else { 22.0 };
+    let kernels = if job.compiled { 10.0 } else { operations(job) };
     let casts = if job.precision.is_low() { 6.0 } else { 0.0 };
-    let forward = (fused + casts) * rates.kernel;
+    let forward = (kernels + casts) * rates.kernel;
     (forward, 2.0 * forward)
 }
 

@@ -28,6 +28,8 @@ pub struct Rates {
     pub logit_bytes: f64,
     /// Seconds of processor time per block and pass, and per collective.
     pub host: f64,
+    /// What the modules of a block cost of it, in operations.
+    pub modules: f64,
     pub host_again: f64,
     pub host_collective: f64,
     /// Seconds of one kernel beside its work.
@@ -53,6 +55,9 @@ pub struct Rates {
     pub eager_activation: f64,
     pub odd_vocab: f64,
 }
+
+/// Autocast computes powers in 32 bits, and what follows them: the tanh form of GELU moves twice the bytes.
+const GELU_IN_FULL: f64 = 2.0;
 
 fn breed(constants: &Constants, generation: Generation) -> Breed {
     let index = match generation {
@@ -101,6 +106,7 @@ impl Rates {
             cast_bytes: c.cast_bytes.exp(),
             logit_bytes: (c.logit_bytes + habit.pointwise).exp(),
             host: (c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6,
+            modules: c.modules.exp(),
             host_again: c.host_again.exp(),
             host_collective: c.host_collective.exp() * 1e-6,
             kernel: c.kernel.exp() * 1e-6,
@@ -125,7 +131,7 @@ impl Rates {
             per_doubling: c.nodes.exp(),
             eager_norm: (c.eager_norm + if autocast { c.autocast } else { 0.0 }).exp(),
             eager_activation: match job.architecture.activation {
-                Activation::GeluComposed => c.eager_gelu.exp(),
+                Activation::GeluComposed => c.eager_gelu.exp() * if autocast { GELU_IN_FULL } else { 1.0 },
                 Activation::Relu => c.eager_relu.exp(),
                 Activation::Fused => c.eager_silu.exp(),
             },

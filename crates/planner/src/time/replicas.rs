@@ -6,6 +6,7 @@ use super::{Rates, smooth_max};
 use crate::framework::Family;
 use crate::job::Job;
 use crate::precision::Precision;
+use crate::recompute::Recompute;
 use crate::sharding::Sharding;
 
 /// Bytes of one gradient element on the wire.
@@ -81,6 +82,8 @@ pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
     if traffic <= 0.0 || !job.family.overlaps_data_parallel() {
         return traffic;
     }
-    let shelter = rates.overlap * stage.micro_batch / job.layout.vp as f64;
+    // Gradients come with the backward pass, two or with recomputation three parts of the forward one.
+    let backward = if job.layout.recompute == Recompute::Full { 3.0 / 4.0 } else { 2.0 / 3.0 };
+    let shelter = rates.overlap * backward * stage.micro_batch / job.layout.vp as f64;
     smooth_max(traffic, shelter, 3.0) - shelter
 }
