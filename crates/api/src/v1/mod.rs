@@ -34,12 +34,8 @@ mod warning;
 mod webhook;
 
 pub use access::{
-<<<<<<< HEAD
-    ChangeUser, CreateToken, CreateUser, LinkUser, LogIn, LoggedOut, MadeToken, Secret, Session, SetPassword,
-=======
-    ChangeUser, CreateToken, CreateUser, DeniedDeed, LinkUser, LogIn, MadeToken, Secret, Session, SetPassword,
->>>>>>> console
-    SetSecret, Token, User,
+    ChangeUser, CreateToken, CreateUser, DeniedDeed, LinkUser, LogIn, LoggedOut, MadeToken, Secret, Session,
+    SetPassword, SetSecret, Token, User,
 };
 pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
 pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility};
