@@ -209,6 +209,18 @@ fn a_sweep_that_was_cut_off_is_completed_by_the_same_command() {
 }
 
 #[test]
+fn a_sweep_with_one_value_that_is_refused_makes_no_task_at_all() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    let seeds = format!("seed=1,2,{}", "3".repeat(300));
+    let words = ["task", "create", "--name", "bert", "--env", "gn6", "--framework", "command", "--sweep", &seeds];
+    let ended = fermi(&fleet, &[&words[..], &["--", "/bin/sh", "-c", "true", "sh"]].concat());
+    assert_eq!((ended.code(), ended.out().as_str()), (Some(2), ""), "{}", ended.err());
+    let said = format!("seed={} is refused, so that no task was created", "3".repeat(300));
+    assert!(ended.err().contains(&said), "{}", ended.err());
+    assert_eq!(fleet.get("/training-tasks")["items"], json!([]));
+}
+
+#[test]
 fn the_demo_trains_six_ranks_and_leaves_nothing() {
     let place = support::Place::new();
     let ended = Run::whole(place.fermi(["demo"]).env("FERMI_LANG", "en"));

@@ -4,10 +4,12 @@
 //! that what was cut off half-way is gone on with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 
 use crate::language::{Explained, Hint, Text};
+use crate::validation::BUILTIN;
 
 /// The label that the tasks of a sweep share.
 pub const LABEL: &str = "sweep";
@@ -28,6 +30,14 @@ pub struct Parameter {
 /// What one task of a sweep is given: names of parameters and their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination(Vec<(String, String)>);
+
+/// Such as `lr=1e-4 seed=2`.
+impl fmt::Display for Combination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        out.write_str(&own.join(" "))
+    }
+}
 
 /// Why a sweep is not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,18 +68,30 @@ impl Parameter {
         }
         let mut values = Vec::new();
         for part in list.split(',').map(str::trim) {
-            let range = part.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-            match range {
-                Some((first, last)) if last >= first && i64::abs_diff(last, first) < MOST_TASKS as u64 => {
-                    values.extend((first..=last).map(|number: i64| number.to_string()));
-                }
-                Some(_) => return Err(SweepRefusal::Form),
-                None if part.is_empty() => return Err(SweepRefusal::Form),
-                None => values.push(part.to_owned()),
+            match part.split_once("..") {
+                Some((first, last)) if is_number(first) && is_number(last) => values.extend(range(first, last)?),
+                _ if part.is_empty() => return Err(SweepRefusal::Form),
+                _ => values.push(part.to_owned()),
             }
         }
         Ok(Self { name: name.to_owned(), values })
     }
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok()
+}
+
+/// All whole numbers from the first to the last, as wide as these where they begin with a zero: `01..10`.
+fn range(first: &str, last: &str) -> Result<Vec<String>, SweepRefusal> {
+    let number = |text: &str| text.parse::<i64>().map_err(|_| SweepRefusal::Form);
+    let is_padded = |text: &str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
+    let width = if is_padded(first) || is_padded(last) { first.len().max(last.len()) } else { 0 };
+    let (first, last) = (number(first)?, number(last)?);
+    if last < first || last.abs_diff(first) >= MOST_TASKS as u64 {
+        return Err(SweepRefusal::Form);
+    }
+    Ok((first..=last).map(|number| format!("{number:0width$}")).collect())
 }
 
 /// Every combination, the last parameter changing first.
@@ -137,21 +159,17 @@ impl Base {
     /// that stands nowhere is given to the command as `--lr=…`.
     pub fn request_of(&self, combination: &Combination) -> Map<String, Value> {
         let mut request = self.request.clone();
-        for (name, value) in &combination.0 {
-            let place = format!("{{{name}}}");
-            let mut is_used = false;
-            for field in ["command", "recipe", "options"] {
-                if let Some(part) = request.get_mut(field) {
-                    is_used |= replace(part, &place, value);
-                }
-            }
-            if !is_used {
-                give(&mut request, format!("--{name}={value}"));
+        let mut used = BTreeSet::new();
+        for field in ["command", "recipe", "options"] {
+            if let Some(part) = request.get_mut(field) {
+                fill(part, combination, &mut used);
             }
         }
+        for (name, value) in combination.0.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+            give(&mut request, format!("--{name}={value}"));
+        }
         let common = self.name();
-        let own: Vec<String> = combination.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        request.insert("taskName".to_owned(), json!(format!("{common} {}", own.join(" "))));
+        request.insert("taskName".to_owned(), json!(format!("{common} {combination}")));
         let labels = request.entry("labels").or_insert_with(|| json!({}));
         if let Value::Object(labels) = labels {
             labels.insert(LABEL.to_owned(), json!(common));
@@ -175,28 +193,57 @@ pub fn point(labels: &BTreeMap<String, String>) -> Option<String> {
     Some(json!([name, origin, parameters]).to_string())
 }
 
-/// Replaces a mark in all texts; says whether it was there.
-fn replace(value: &mut Value, mark: &str, by: &str) -> bool {
+/// Puts the values in the place of their marks in all texts; notes which parameters were there.
+fn fill<'a>(value: &mut Value, by: &'a Combination, used: &mut BTreeSet<&'a str>) {
     match value {
-        Value::String(text) if text.contains(mark) => {
-            *text = text.replace(mark, by);
-            true
-        }
-        Value::Array(items) => items.iter_mut().fold(false, |is_used, item| replace(item, mark, by) | is_used),
-        Value::Object(fields) => fields.values_mut().fold(false, |is_used, item| replace(item, mark, by) | is_used),
-        _ => false,
+        Value::String(text) => *text = filled(text, by, used),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, by, used)),
+        Value::Object(fields) => fields.values_mut().for_each(|item| fill(item, by, used)),
+        _ => {}
     }
 }
 
-/// One more argument for what runs.
+/// In one go, so that what looks like a mark in a value stays what it is.
+fn filled<'a>(text: &str, by: &'a Combination, used: &mut BTreeSet<&'a str>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let mark = by.0.iter().find_map(|(name, value)| {
+            Some((name.as_str(), value.as_str(), after.strip_prefix(name.as_str())?.strip_prefix('}')?))
+        });
+        rest = match mark {
+            Some((name, value, behind)) => {
+                used.insert(name);
+                out.push_str(value);
+                behind
+            }
+            None => {
+                out.push('{');
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+/// One more argument for what runs; where nothing is said of that, it is the built-in trainer.
 fn give(request: &mut Map<String, Value>, argument: String) {
-    let is_given = |part: &Value| !part.is_null();
-    let list = match request.get_mut("command").filter(|part| is_given(part)) {
-        Some(command) => command.get_mut("argv"),
-        None => request.get_mut("recipe").filter(|part| is_given(part)).and_then(|recipe| recipe.get_mut("args")),
+    let is_given = |part: &&mut Value| !part.is_null();
+    let list = if let Some(command) = request.get_mut("command").filter(is_given) {
+        command.get_mut("argv")
+    } else {
+        let recipe = request.entry("recipe").or_insert(Value::Null);
+        if recipe.is_null() {
+            *recipe = json!({"name": BUILTIN});
+        }
+        recipe.as_object_mut().map(|recipe| recipe.entry("args").or_insert(Value::Null))
     };
-    if let Some(Value::Array(arguments)) = list {
-        arguments.push(Value::String(argument));
+    match list {
+        Some(Value::Array(arguments)) => arguments.push(Value::String(argument)),
+        Some(nothing @ Value::Null) => *nothing = json!([argument]),
+        _ => {}
     }
 }
 
@@ -271,8 +318,9 @@ mod tests {
         assert_eq!(values("lr=1e-4,3e-4"), ["1e-4", "3e-4"]);
         assert_eq!(values("seed=1..3,7"), ["1", "2", "3", "7"]);
         assert_eq!(values("shift=-1..1"), ["-1", "0", "1"]);
+        assert_eq!(values("shard=08..10"), ["08", "09", "10"]);
         assert_eq!(values("file=a..b"), ["a..b"], "not a range of numbers");
-        for text in ["lr", "=1", "lr=", "lr=1,,2", "seed=4..1", "seed=1..99999", "a b=1"] {
+        for text in ["lr", "=1", "lr=", "lr=1,,2", "seed=4..1", "seed=1..99999", "a b=1", "lr=0.1..0.5", "lr=1..2.5"] {
             assert_eq!(Parameter::parse(text), Err(SweepRefusal::Form), "{text}");
         }
     }
@@ -298,6 +346,28 @@ mod tests {
         let expected =
             json!({"sweep": "bert", "sweep-request": "0123456789abcdef", "sweep.lr": "1e-4", "sweep.seed": "2"});
         assert_eq!(request["labels"], expected);
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_mark_stays_what_it_is() {
+        let base = base(json!({"taskName": "x", "command": {"argv": ["{a}{b}", "{{a}}", "{c}", "{a"]}}));
+        let all = combinations(&[parse("a={b}"), parse("b={a}"), parse("d={a}")]).unwrap();
+        let argv = &base.request_of(&all[0])["command"]["argv"];
+        assert_eq!(*argv, json!(["{b}{a}", "{{b}}", "{c}", "{a", "--d={a}"]));
+    }
+
+    #[test]
+    fn no_value_is_lost_where_nothing_takes_arguments_yet() {
+        let all = combinations(&[parse("lr=1"), parse("seed=2")]).unwrap();
+        for request in [
+            json!({"taskName": "x"}),
+            json!({"taskName": "x", "command": null, "recipe": null}),
+            json!({"taskName": "x", "recipe": {"name": "builtin"}}),
+            json!({"taskName": "x", "recipe": {"name": "builtin", "args": null}}),
+        ] {
+            let recipe = &base(request.clone()).request_of(&all[0])["recipe"];
+            assert_eq!(*recipe, json!({"name": "builtin", "args": ["--lr=1", "--seed=2"]}), "{request}");
+        }
     }
 
     #[test]

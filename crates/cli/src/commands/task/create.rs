@@ -51,8 +51,8 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
     flags.stay.with(&client, &answer.data.task_id)
 }
 
-/// Creates a task for each combination that has none yet: what was cut off is gone on with by the same command. What was
-/// created before one is refused stays, and has been said.
+/// Creates a task for each combination that has none yet, once the server would take all of them: what was cut off is gone on
+/// with by the same command. What was created before that happened stays, and has been said.
 fn create_all(client: &Client, request: Map<String, Value>, flags: &CreateFlags) -> Outcome {
     let all = combinations(&flags.sweep).map_err(|refusal| sweep::refused(&refusal))?;
     let digest = HEXLOWER.encode(&Sha256::digest(Value::Object(request.clone()).to_string()));
@@ -72,8 +72,17 @@ fn create_all(client: &Client, request: Map<String, Value>, flags: &CreateFlags)
             format!("{there} of the {whole} tasks of the sweep '{name}' are there already; {} are made", missing.len()),
         ));
     }
-    for (made, combination) in missing.iter().enumerate() {
-        let answer = client.create_task(&base.request_of(combination)).inspect_err(|_| {
+    let requests: Vec<Map<String, Value>> = missing.iter().map(|combination| base.request_of(combination)).collect();
+    for (combination, request) in missing.iter().zip(&requests) {
+        client.preview_task(request).inspect_err(|_| {
+            say(&Text::new(
+                format!("{combination} 被拒绝，因此没有创建任何任务"),
+                format!("{combination} is refused, so that no task was created"),
+            ));
+        })?;
+    }
+    for (made, request) in requests.iter().enumerate() {
+        let answer = client.create_task(request).inspect_err(|_| {
             let made = there + made;
             say(&Text::new(
                 format!("{whole} 个任务中已创建 {made} 个；再次运行同一条命令会创建其余的"),
