@@ -33,6 +33,20 @@ fn collectives_are_measured_by_ranks_that_are_started_for_it() {
 }
 
 #[test]
+fn a_smallest_buffer_beyond_the_largest_is_refused_before_ranks_start() {
+    let place = Place::new();
+    let mut bounds = place.fermi(["bench", "collective", "--min", "8KiB", "--max", "4KiB", "--json"]);
+    let said = Run::whole(&mut bounds).expect(2);
+    assert!(said.err().contains("--min 8.0 KB is more than --max 4.0 KB"), "{}", said.err());
+    assert_eq!(said.out(), "");
+    let mut beyond = place.fermi(["bench", "collective", "--min", "16GiB", "-n", "1"]);
+    let said = Run::whole(&mut beyond);
+    assert!(said.err().contains("the smallest buffer, 16 GB, is more than the "), "{}", said.err());
+    assert_ne!(said.code(), Some(0));
+    place.assert_empty();
+}
+
+#[test]
 fn a_training_that_prints_its_speed_is_measured_and_reported() {
     let place = Place::new();
     let many = (std::thread::available_parallelism().unwrap().get().max(2) + 1).to_string();
@@ -115,6 +129,27 @@ fn a_second_measurement_into_the_same_folder_keeps_the_first() {
     };
     assert_eq!((speed("scaling-1.json"), speed("scaling.json")), (Value::from(100.0), Value::from(200.0)));
     assert!(folder.join("scaling-1.svg").is_file() && folder.join("runs/output-1-2.log").is_file());
+    place.assert_empty();
+}
+
+#[test]
+fn a_second_measurement_at_the_same_time_is_sent_elsewhere() {
+    let place = Place::new();
+    let folder = place.work().join("found");
+    let words = ["scale", "--num-gpus-list", "1", "--repeats", "1", "--results-dir", "found", "--", "--no-python"];
+    let first = Run::start(place.fermi(words).args([
+        "/bin/sh",
+        "-c",
+        "until [ -e go ]; do sleep 0.05; done; echo 100 tokens/s",
+    ]));
+    eventually("the first one measures", || folder.join("runs/output-1.log").exists().then_some(()));
+    let second = Run::whole(place.fermi(words).args(["/bin/sh", "-c", "echo 200 tokens/s"])).expect(5);
+    assert!(second.err().contains("another fermi scale (process "), "{}", second.err());
+    assert!(second.err().contains("--results-dir"), "{}", second.err());
+    fs::write(place.work().join("go"), "").unwrap();
+    assert_eq!(first.ended().code(), Some(0));
+    assert_eq!(report(&folder).unwrap()["points"][0]["speed"], Value::from(100.0));
+    assert!(!folder.join("scaling-1.json").exists());
     place.assert_empty();
 }
 

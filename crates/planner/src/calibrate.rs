@@ -34,7 +34,7 @@ const REACH: [(&str, f64); 7] = [
 ];
 
 /// Scatter between runs of one cluster.
-const SCATTER: f64 = 0.025;
+pub(crate) const SCATTER: f64 = 0.025;
 
 /// The runs that were measured and can be modelled.
 pub fn samples(runs: &[Run], catalogue: &Catalogue) -> Vec<Sample> {

@@ -1,7 +1,7 @@
 //! A device that no catalogue knows, such as a core of a processor, by what it has done: the rate and the link with which
 //! predictions come nearest to measured runs.
 
-use crate::calibrate::samples;
+use crate::calibrate::{SCATTER, samples};
 use crate::catalogue::Catalogue;
 use crate::constants::Constants;
 use crate::run::Run;
@@ -11,8 +11,28 @@ use crate::time;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceNumbers {
     pub tflops: f64,
-    /// None where nothing was sent from one to another.
-    pub link_gbs: Option<f64>,
+    pub link: DeviceLink,
+}
+
+/// What runs tell of the link between devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DeviceLink {
+    /// Nothing was sent from one to another.
+    Unused,
+    /// What was sent took no time that shows: it went on behind the computing, or was too little. Any fast link would fit, so
+    /// that the runs name none.
+    Hidden,
+    /// In GB/s.
+    Seen(f64),
+}
+
+impl DeviceLink {
+    pub fn gbs(self) -> Option<f64> {
+        match self {
+            Self::Seen(gbs) => Some(gbs),
+            Self::Unused | Self::Hidden => None,
+        }
+    }
 }
 
 /// Where the search begins and how far it looks at first, in natural logarithms of TFLOP/s and GB/s.
@@ -21,42 +41,57 @@ const LINK: (f64, f64) = (0.5, 5.0);
 /// Steps to each side in one round, and rounds, each half as wide as the one before.
 const STEPS: i32 = 4;
 const ROUNDS: usize = 14;
-/// What is taken of the link where it is not known: of no weight for runs of one process.
-const SOME_LINK: f64 = 1.0;
+/// A link shows where the runs are met better with it than with the usual one by more than their scatter makes likely: two
+/// standard deviations of a run.
+const SHOWS: f64 = 4.0 * SCATTER * SCATTER;
 
 impl DeviceNumbers {
-    /// The row as a run on this device.
+    /// The row as a run on this device; over the usual link where its own is not known.
     pub fn run(&self, row: &Run) -> Run {
-        Run { gpu_tflops: Some(self.tflops), gpu_link_gbs: Some(self.link_gbs.unwrap_or(SOME_LINK)), ..row.clone() }
+        Run { gpu_tflops: Some(self.tflops), gpu_link_gbs: self.link.gbs(), ..row.clone() }
     }
 
     /// Finds the numbers for rows that name the memory of their device and no more of it; none where no row can be used.
     pub fn learned(rows: &[Run], catalogue: &Catalogue, constants: &Constants) -> Option<Self> {
-        let has_link = rows.iter().any(|row| row.gpus.is_some_and(|gpus| gpus > 1.0));
-        let numbers = |rate: f64, link: f64| Self { tflops: rate.exp(), link_gbs: has_link.then(|| link.exp()) };
-        let miss = |rate: f64, link: f64| {
-            let device = numbers(rate, link);
+        let miss = |device: &Self| {
             let placed: Vec<Run> = rows.iter().map(|row| device.run(row)).collect();
             let known = samples(&placed, catalogue);
             let squares = known.iter().map(|it| (time::estimate(&it.job, constants).total() / it.seconds).ln().powi(2));
             (!known.is_empty()).then(|| squares.sum::<f64>())
         };
-        let (mut best, mut reach) = ((TFLOPS.0, LINK.0), (TFLOPS.1, LINK.1));
-        let mut least = miss(best.0, best.1)?;
-        for _ in 0..ROUNDS {
-            let centre = best;
-            let links = if has_link { -STEPS..=STEPS } else { 0..=0 };
-            for (at, link_at) in (-STEPS..=STEPS).flat_map(|at| links.clone().map(move |link_at| (at, link_at))) {
-                let step = |at: i32, reach: f64| f64::from(at) / f64::from(STEPS) * reach;
-                let tried = (centre.0 + step(at, reach.0), centre.1 + step(link_at, reach.1));
-                if let Some(found) = miss(tried.0, tried.1).filter(|found| *found < least) {
-                    (least, best) = (found, tried);
-                }
-            }
-            reach = (reach.0 / 2.0, reach.1 / 2.0);
+        let sends = rows.iter().any(|row| row.gpus.is_some_and(|gpus| gpus > 1.0));
+        let unseen = if sends { DeviceLink::Hidden } else { DeviceLink::Unused };
+        let (usual_miss, usual) = nearest(&miss, 0, |rate, _| Self { tflops: rate.exp(), link: unseen })?;
+        if !sends {
+            return Some(usual);
         }
-        Some(numbers(best.0, best.1))
+        let seen = |rate: f64, link: f64| Self { tflops: rate.exp(), link: DeviceLink::Seen(link.exp()) };
+        let (own_miss, own) = nearest(&miss, STEPS, seen)?;
+        Some(if usual_miss - own_miss > SHOWS { own } else { usual })
     }
+}
+
+/// The device with which the runs are met best, and by how much they are missed; `link_steps` is 0 where the link stays.
+fn nearest(
+    miss: &impl Fn(&DeviceNumbers) -> Option<f64>,
+    link_steps: i32,
+    device: impl Fn(f64, f64) -> DeviceNumbers,
+) -> Option<(f64, DeviceNumbers)> {
+    let (mut best, mut reach) = ((TFLOPS.0, LINK.0), (TFLOPS.1, LINK.1));
+    let mut least = miss(&device(best.0, best.1))?;
+    for _ in 0..ROUNDS {
+        let centre = best;
+        let links = -link_steps..=link_steps;
+        for (at, link_at) in (-STEPS..=STEPS).flat_map(|at| links.clone().map(move |link_at| (at, link_at))) {
+            let step = |at: i32, reach: f64| f64::from(at) / f64::from(STEPS) * reach;
+            let tried = (centre.0 + step(at, reach.0), centre.1 + step(link_at, reach.1));
+            if let Some(found) = miss(&device(tried.0, tried.1)).filter(|found| *found < least) {
+                (least, best) = (found, tried);
+            }
+        }
+        reach = (reach.0 / 2.0, reach.1 / 2.0);
+    }
+    Some((least, device(best.0, best.1)))
 }
 
 #[cfg(test)]
@@ -81,20 +116,37 @@ mod tests {
         }
     }
 
+    /// What a device of these numbers would have needed.
+    fn did(truth: DeviceNumbers, gpus: f64) -> Run {
+        let at = samples(&[Run { step_time_s: Some(1.0), ..truth.run(&row(gpus)) }], &Catalogue::builtin());
+        Run { step_time_s: Some(time::estimate(&at[0].job, &Constants::builtin()).total()), ..row(gpus) }
+    }
+
+    fn learned(rows: &[Run]) -> DeviceNumbers {
+        DeviceNumbers::learned(rows, &Catalogue::builtin(), &Constants::builtin()).unwrap()
+    }
+
     #[test]
     fn a_device_is_found_by_what_it_did() {
-        let (catalogue, constants) = (Catalogue::builtin(), Constants::builtin());
-        // So slow a link that it shows: what is sent while others compute tells nothing of it.
-        let truth = DeviceNumbers { tflops: 4.0, link_gbs: Some(0.02) };
-        let did = |gpus: f64| {
-            let at = samples(&[Run { step_time_s: Some(1.0), ..truth.run(&row(gpus)) }], &catalogue);
-            Run { step_time_s: Some(time::estimate(&at[0].job, &constants).total()), ..row(gpus) }
-        };
-        let found = DeviceNumbers::learned(&[did(1.0), did(2.0)], &catalogue, &constants).unwrap();
+        let truth = DeviceNumbers { tflops: 4.0, link: DeviceLink::Seen(0.02) };
+        let found = learned(&[did(truth, 1.0), did(truth, 2.0)]);
         assert!((found.tflops / 4.0 - 1.0).abs() < 0.02, "{found:?}");
-        assert!((found.link_gbs.unwrap() / 0.02 - 1.0).abs() < 0.1, "{found:?}");
-        let alone = DeviceNumbers::learned(&[did(1.0)], &catalogue, &constants).unwrap();
-        assert!((alone.tflops / 4.0 - 1.0).abs() < 0.02 && alone.link_gbs.is_none(), "{alone:?}");
+        assert!((found.link.gbs().unwrap() / 0.02 - 1.0).abs() < 0.1, "{found:?}");
+        let alone = learned(&[did(truth, 1.0)]);
+        assert!((alone.tflops / 4.0 - 1.0).abs() < 0.02 && alone.link == DeviceLink::Unused, "{alone:?}");
+        let (catalogue, constants) = (Catalogue::builtin(), Constants::builtin());
         assert_eq!(DeviceNumbers::learned(&[Run::default()], &catalogue, &constants), None);
+    }
+
+    #[test]
+    fn a_link_whose_sending_hides_behind_computing_is_not_known() {
+        for (gbs, slower) in [(300.0, 1.0), (5.0, 1.0), (30.0, 0.97), (30.0, 1.02)] {
+            let truth = DeviceNumbers { tflops: 4.0, link: DeviceLink::Seen(gbs) };
+            let two = did(truth, 2.0);
+            let two = Run { step_time_s: two.step_time_s.map(|seconds| seconds * slower), ..two };
+            let found = learned(&[did(truth, 1.0), two]);
+            assert_eq!(found.link, DeviceLink::Hidden, "{gbs} GB/s, {slower}: {found:?}");
+            assert!((found.tflops / 4.0 - 1.0).abs() < 0.05, "{found:?}");
+        }
     }
 }

@@ -105,6 +105,14 @@ fn size(text: &str) -> Result<Bytes, Expected> {
 }
 
 pub fn execute(flags: &CollectiveFlags) -> ExitCode {
+    if let Some(max) = flags.max.filter(|max| *max < flags.min) {
+        let (min, max) = (flags.min.rounded(), max.rounded());
+        return fail(
+            Text::new(format!("--min {min} 大于 --max {max}"), format!("--min {min} is more than --max {max}")),
+            Text::new("把 --max 调大或把 --min 调小", "raise --max or lower --min"),
+            exit_code::USAGE,
+        );
+    }
     match std::env::var_os(RANK) {
         Some(_) => as_rank(flags),
         None => become_run(flags),
@@ -154,11 +162,38 @@ fn as_rank(flags: &CollectiveFlags) -> ExitCode {
         Ok(rows) => {
             ExitCode::from(if rows.iter().all(|row| row.wrong == 0) { exit_code::DONE } else { exit_code::FAILED })
         }
-        Err(why) => fail(
+        Err(Unmeasured::TooLarge { room }) => {
+            let (min, room) = (flags.min.rounded(), room.rounded());
+            fail(
+                Text::new(
+                    format!("最小的缓冲区 {min} 大于空闲内存允许的 {room}"),
+                    format!("the smallest buffer, {min}, is more than the {room} that free memory allows"),
+                ),
+                Text::new("把 --min 调小，或用 --max 指定上限", "lower --min, or say by --max how much it may be"),
+                exit_code::USAGE,
+            )
+        }
+        Err(Unmeasured::BrokenOff(why)) => fail(
             Text::new(format!("测量中断：{why}"), format!("the measurement broke off: {why}")),
             Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
             exit_code::FAILED,
         ),
+    }
+}
+
+/// Why there are no rows.
+#[derive(Debug)]
+enum Unmeasured {
+    /// The rank with the least memory has room for less than the smallest size.
+    TooLarge {
+        room: Bytes,
+    },
+    BrokenOff(String),
+}
+
+impl From<String> for Unmeasured {
+    fn from(why: String) -> Self {
+        Self::BrokenOff(why)
     }
 }
 
@@ -175,12 +210,15 @@ fn rendezvous() -> Option<Rendezvous> {
     })
 }
 
-fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>, String> {
+fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>, Unmeasured> {
     let mut ranks = Communicator::connect(rendezvous).map_err(|error| error.to_string())?;
     let most = flags.max.map_or_else(room, |bytes| bytes.0);
     let most = bench::least(&mut ranks, most).map_err(|error| error.to_string())?;
     let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let sizes = bench::sizes(limit(flags.min.0), limit(most), flags.factor as usize);
+    if sizes.is_empty() {
+        return Err(Unmeasured::TooLarge { room: Bytes(most) });
+    }
     let is_first = ranks.rank() == 0;
     let display = Display { is_first, is_json: flags.json, is_live: std::io::stderr().is_terminal() };
     let asked = |transport: Transport| flags.transport.is_empty() || flags.transport.contains(&transport);

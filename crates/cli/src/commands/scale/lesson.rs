@@ -5,7 +5,7 @@ use fermi_domain::language::{Language, Notice, Text};
 use fermi_planner::calibrate::{Calibration, calibrate, samples};
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
-use fermi_planner::device::DeviceNumbers;
+use fermi_planner::device::{DeviceLink, DeviceNumbers};
 use fermi_planner::predict::predict;
 use fermi_planner::resolve;
 use fermi_planner::run::Run;
@@ -41,7 +41,7 @@ impl Subject {
     pub fn check(&self, processes: u64, global_batch: Option<u64>) -> Result<(), Notice> {
         let trial = Trial { scaling: Scaling::Weak, processes, global_batch, speed: 1.0, memory_bytes: None };
         let row = self.row_of(&trial, "steps/s").ok_or_else(batch_unknown)?;
-        let some = DeviceNumbers { tflops: 1.0, link_gbs: None };
+        let some = DeviceNumbers { tflops: 1.0, link: DeviceLink::Unused };
         let row = if self.is_on_cores { some.run(&row) } else { row };
         resolve::job(&row, &Catalogue::builtin()).map(drop).map_err(|error| Notice::of(&error))
     }
@@ -96,6 +96,19 @@ impl Subject {
         let alone = speeds.first().map_or(1.0, |(_, speed)| *speed);
         let point = |(gpus, each): &(u64, f64)| Predicted { gpus: *gpus, efficiency: each / alone, network_gbps: None };
         Ok(Lesson { predicted: speeds.iter().map(point).collect(), rows, calibration, device })
+    }
+}
+
+impl Lesson {
+    /// What these runs could not teach.
+    pub fn note(&self) -> Option<Text> {
+        let is_hidden = self.device.is_some_and(|device| device.link == DeviceLink::Hidden);
+        is_hidden.then(|| {
+            Text::new(
+                "从这些运行求不出进程之间链路的速度：发送都隐藏在计算之后。要求出它，用更小的 --batch 再测；已知时用 --gpu-link 给出",
+                "the speed of the link between processes cannot be learned from these runs: their sending is hidden behind computing. To learn it, measure with a smaller --batch; if you know it, give it by --gpu-link",
+            )
+        })
     }
 }
 
@@ -172,5 +185,26 @@ mod tests {
         let counts: Vec<u64> = lesson.predicted.iter().map(|it| it.gpus).collect();
         assert_eq!((counts, lesson.predicted[0].efficiency), (vec![1, 2, 4], 1.0));
         assert!(subject(None).learn(&trials[2..], 2, "tokens/s").is_err());
+    }
+
+    #[test]
+    fn a_link_that_does_not_show_is_said_to_be_unknown() {
+        let row = Run {
+            layers: Some(4.0),
+            hidden: Some(256.0),
+            heads: Some(4.0),
+            vocab: Some(256.0),
+            seq_len: Some(256.0),
+            gpu_mem_gib: Some(4.0),
+            precision: Some("fp32".to_owned()),
+            ..Run::default()
+        };
+        let cores = Subject { row, is_on_cores: true };
+        let lesson = cores.learn(&[trial(1, 1_000.0), trial(2, 2_000.0)], 2, "tokens/s").unwrap();
+        assert_eq!(lesson.device.unwrap().link, DeviceLink::Hidden);
+        assert!(lesson.note().unwrap().en.contains("cannot be learned"), "{:?}", lesson.note());
+        assert!(lesson.rows.iter().all(|row| row.gpu_link_gbs.is_none()), "{:?}", lesson.rows);
+        let slow = cores.learn(&[trial(1, 1_000.0), trial(2, 400.0)], 2, "tokens/s").unwrap();
+        assert!(slow.device.unwrap().link.gbs().is_some() && slow.note().is_none(), "{:?}", slow.device);
     }
 }

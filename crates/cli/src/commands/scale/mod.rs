@@ -2,8 +2,9 @@
 //!
 //! [`trial`] runs once, [`throughput`] reads how fast that was, [`table`] says what the runs mean together, [`lesson`] what
 //! the planner learns from them, [`report`] shows it. After every run all files are written anew, so that what was measured
-//! stays when this is ended; [`earlier`] keeps what lay there before.
+//! stays when this is ended; [`earlier`] keeps what lay there before, [`claim`] keeps others out meanwhile.
 
+mod claim;
 mod earlier;
 mod lesson;
 mod report;
@@ -26,6 +27,7 @@ use fermi_trainer::Preset;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use self::claim::{Claim, ClaimError};
 use self::lesson::{CORE_BANDWIDTH_GBS, Subject};
 use self::report::{CALIBRATION, FILES, Learned, Measurement};
 use self::table::{Predicted, Scaling, Trial, lines};
@@ -108,6 +110,17 @@ pub fn execute(flags: &ScaleFlags) -> ExitCode {
         Err(notice) => {
             speech::complain(&notice);
             return ExitCode::from(exit_code::USAGE);
+        }
+    };
+    let _claim = match Claim::take(&flags.results_dir) {
+        Ok(claim) => claim,
+        Err(ClaimError::Held { pid }) => {
+            speech::complain(&claim::held(&flags.results_dir, pid));
+            return ExitCode::from(exit_code::CONFLICT);
+        }
+        Err(ClaimError::Io(error)) => {
+            speech::complain(&unwritten(&flags.results_dir, &error));
+            return ExitCode::from(exit_code::FAILED);
         }
     };
     signals::listen();
@@ -202,6 +215,7 @@ impl ScaleFlags {
     fn teach(&self, subject: &Subject, found: &mut Measurement) -> Result<(), Notice> {
         let lesson = subject.learn(&found.trials, found.devices, found.unit)?;
         found.lines = lines(&found.trials, found.devices, &lesson.predicted);
+        found.notes.extend(lesson.note());
         let file = self.results_dir.join(CALIBRATION);
         found.learned = Some(Learned { lesson, file });
         self.write(found)

@@ -53,7 +53,7 @@ impl Learned {
         let Lesson { calibration, device, .. } = &self.lesson;
         let (runs, before, after) = (calibration.runs, calibration.error_before, calibration.error_after);
         let flags = device.map_or_else(String::new, |device| {
-            let link = device.link_gbs.map_or_else(String::new, |link| format!(" --gpu-link {link:.3}"));
+            let link = device.link.gbs().map_or_else(String::new, |link| format!(" --gpu-link {link:.3}"));
             format!(" --gpu-tflops {:.4}{link}", device.tflops)
         });
         let file = self.file.display();
@@ -76,7 +76,7 @@ impl Learned {
             "errorBefore": calibration.error_before,
             "errorAfter": calibration.error_after,
             "deviceTflops": device.map(|device| device.tflops),
-            "deviceLinkGbs": device.and_then(|device| device.link_gbs),
+            "deviceLinkGbs": device.and_then(|device| device.link.gbs()),
         })
     }
 
