@@ -130,7 +130,7 @@ fn swept_after(first_lines: &str) -> Value {
     let place = Place::new();
     let begins = format!("import os, runpy, sys\nfolder = sys.argv[1]\n{first_lines}\n");
     let goes_on = format!("runpy.run_path({:?}, run_name='__main__')\n", script("torch_warm.py").display().to_string());
-    let holds = place.file("holds.py", &format!("{begins}{goes_on}"));
+    let holds = place.file("holds.py", format!("{begins}{goes_on}"));
     let (mut command, folder) = training_by(&place, &["--warm", "on"], &holds);
     let run = Run::start(&mut command);
     text(&folder, "losses-1-0");
