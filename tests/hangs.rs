@@ -1,7 +1,7 @@
 //! Ranks that hang are named, with the line at which they stand; those that work are not. Where the time has gone is told
 //! at the end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -47,6 +47,13 @@ fn text(event: &Value) -> &str {
     event["text"]["en"].as_str().unwrap()
 }
 
+/// What is usual is known by the last steps after this, and no longer by those around a save or a stop.
+pub(crate) fn await_many_more_steps(folder: &Path) {
+    let steps = || std::fs::read_to_string(folder.join("steps")).ok()?.parse::<u32>().ok();
+    let many = eventually("a first step", steps) + 120;
+    eventually("many more steps", || steps().filter(|steps| *steps >= many));
+}
+
 #[test]
 fn a_save_is_no_hang_a_stopped_rank_and_a_late_one_are_and_the_time_of_all_is_told() {
     let place = Place::new();
@@ -65,10 +72,7 @@ fn a_save_is_no_hang_a_stopped_rank_and_a_late_one_are_and_the_time_of_all_is_to
     assert!(text(&stopped).contains(&format!("process {rank_1}")), "{stopped}");
     passed(&run, &stopped);
 
-    // What is usual is known by the last steps, and no longer by those around the save and the stop.
-    let steps = || std::fs::read_to_string(folder.join("steps")).ok()?.parse::<u32>().ok();
-    let many = steps().unwrap() + 120;
-    eventually("many more steps", || steps().filter(|steps| *steps >= many));
+    await_many_more_steps(&folder);
     std::fs::write(folder.join("late"), "").unwrap();
     let late = verdict(&run, "notEntered", &serde_json::json!([1]));
     std::fs::remove_file(folder.join("late")).unwrap();
@@ -159,6 +163,7 @@ fn a_rank_for_which_another_node_waits_is_named_at_the_first_node() {
         Run::start(&mut command)
     });
     eventually("the slow checkpoint is written", || folders[0].join("saved").exists().then_some(()));
+    await_many_more_steps(&folders[0]);
     std::fs::write(folders[1].join("late"), "").unwrap();
     let late = verdict(&runs[0], "notEntered", &serde_json::json!([1]));
     assert_eq!(late["place"]["function"], "comes_late", "{late}");

