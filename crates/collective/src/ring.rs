@@ -37,6 +37,11 @@ pub(crate) struct Ring {
 pub(crate) enum Expected {
     Exactly(usize),
     AtMost(usize),
+    /// In the order of pieces that follows from whether both are on one machine, which each finds out by itself.
+    InOrder {
+        bytes: usize,
+        is_near: bool,
+    },
 }
 
 struct Outgoing<'a> {
@@ -158,7 +163,9 @@ impl Ring {
         let sequence = self.sequence;
         self.finish(|ring| {
             let mut message = Outgoing::beginning(operation, sequence, total, talk.to_send());
-            ring.take_header(operation, &mut message, Expected::Exactly(total))?;
+            message.header[1] = u8::from(ring.is_near);
+            let expected = Expected::InOrder { bytes: total, is_near: ring.is_near };
+            ring.take_header(operation, &mut message, expected)?;
             ring.pump(operation, &mut message, &mut [], Until::HeaderSent)?;
             let begun = message.payload_written();
             talk.sent(begun);
@@ -221,12 +228,13 @@ impl Ring {
     }
 
     fn check(&self, operation: Operation, header: &[u8; HEADER], expected: Expected) -> Result<usize, OperationError> {
-        let [code, _, _, _, s0, s1, s2, s3, l0, l1, l2, l3, l4, l5, l6, l7, ..] = *header;
+        let [code, near, _, _, s0, s1, s2, s3, l0, l1, l2, l3, l4, l5, l6, l7, ..] = *header;
         let sequence = u32::from_le_bytes([s0, s1, s2, s3]);
         let length = u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]);
         let fits = match expected {
             Expected::Exactly(bytes) => length == bytes as u64,
             Expected::AtMost(bytes) => length <= bytes as u64,
+            Expected::InOrder { bytes, is_near } => length == bytes as u64 && near == u8::from(is_near),
         };
         if fits && code == operation.code() && sequence == self.sequence {
             return Ok(length as usize);
@@ -235,6 +243,8 @@ impl Ring {
         let size = match expected {
             Expected::Exactly(bytes) => format!("{bytes} bytes"),
             Expected::AtMost(bytes) => format!("at most {bytes} bytes"),
+            Expected::InOrder { bytes, is_near: true } => format!("{bytes} bytes to a rank on this machine"),
+            Expected::InOrder { bytes, is_near: false } => format!("{bytes} bytes to a rank on another machine"),
         };
         Err(OperationError::OutOfStep {
             rank: self.left_rank,

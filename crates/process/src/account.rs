@@ -196,7 +196,8 @@ fn files_of_limits() -> Vec<String> {
     more.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
     more.sort();
     let files = [PathBuf::from(LIMITS)].into_iter().chain(more);
-    files.filter_map(|path| fs::read_to_string(path).ok()).collect()
+    // A comment in another encoding costs no line.
+    files.filter_map(|path| Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())).collect()
 }
 
 /// Lets others pass through a folder.

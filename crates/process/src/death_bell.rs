@@ -54,7 +54,7 @@ impl Drop for DeathBell {
     /// The thread does not wait for a lock that nobody asks about any more.
     fn drop(&mut self) {
         self.word.get().fetch_or(OWNER_DIED, Ordering::Relaxed);
-        futex(self.word.get(), libc::FUTEX_WAKE, 1);
+        futex(self.word.get(), libc::FUTEX_WAKE, i32::MAX.cast_unsigned());
     }
 }
 

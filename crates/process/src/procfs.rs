@@ -120,7 +120,11 @@ pub fn listed_below_but(spared: &[i32]) -> Option<Vec<i32>> {
 
 /// The children of all threads of a process; one that is gone has none.
 fn listed_children(pid: i32) -> Option<Vec<i32>> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Some(Vec::new()) };
+    let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(tasks) => tasks,
+        Err(error) if is_gone(&error) => return Some(Vec::new()),
+        Err(_) => return None,
+    };
     let mut children = Vec::new();
     for task in tasks.flatten() {
         match fs::read_to_string(task.path().join("children")) {

@@ -18,7 +18,11 @@ const LOCAL_FILE_SYSTEMS: [&str; 9] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "
 /// So the kernel calls files that are memory, and in no mount.
 const MEMORY_FILE: &str = "/memfd:";
 /// Devices that nobody has to themselves.
-const SHARED_DEVICES: [&str; 9] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts/", "shm/"];
+const SHARED_DEVICES: [&str; 7] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx"];
+/// Terminals that are programs, and files that are memory.
+const NO_DEVICES: [&str; 2] = ["pts/", "shm/"];
+/// A ring of calls, of which some may be under way when the process is gone.
+const CALLS_UNDER_WAY: &str = "anon_inode:[io_uring";
 /// So little is left of the processor for a spent process where others want it.
 const NICENESS: i32 = 19;
 
@@ -26,17 +30,29 @@ const NICENESS: i32 = 19;
 struct Thread {
     id: i32,
     is_exiting: bool,
+    /// It has given back all that it had.
+    is_dead: bool,
     exit_code: i32,
 }
 
 /// Whether no thread of the process runs any more. One that is gone is spent, one that cannot be looked at is not.
+///
+/// Threads are listed one by one: while a thread other than the first makes an exec, or the last of them makes one more and ends, one
+/// look can miss the only one that lives. It is there at the second.
 pub fn is_spent(pid: i32) -> bool {
-    threads(pid).map_or_else(|error| procfs::is_gone(&error), |threads| threads.iter().all(|thread| thread.is_exiting))
+    let looks_so = || {
+        threads(pid)
+            .map_or_else(|error| procfs::is_gone(&error), |threads| threads.iter().all(|thread| thread.is_exiting))
+    };
+    looks_so() && looks_so()
 }
 
 /// How a spent process has ended; none for one that may still run, and for one that has returned 0, which only the parent
 /// learns for certain.
 pub fn exit(pid: i32) -> Option<Exit> {
+    if !is_spent(pid) {
+        return None;
+    }
     let threads = threads(pid).ok()?;
     // Of a process that ends as a whole no new thread can come: the kernel refuses it to all that have the end before them.
     if !threads.iter().all(|thread| thread.is_exiting) {
@@ -70,7 +86,8 @@ fn parse_thread(id: i32, text: &[u8]) -> Option<Thread> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let is_dead = matches!(*fields.first()?, "Z" | "X");
     let flags: u64 = fields.get(6)?.parse().ok()?;
-    Some(Thread { id, is_exiting: is_dead || flags & PF_EXITING != 0, exit_code: fields.get(49)?.parse().ok()? })
+    let is_exiting = is_dead || flags & PF_EXITING != 0;
+    Some(Thread { id, is_exiting, is_dead, exit_code: fields.get(49)?.parse().ok()? })
 }
 
 /// The first thing for which a spent process has to be waited for; none where nobody misses what it has.
@@ -82,6 +99,8 @@ pub fn keeps(pid: i32) -> Option<Kept> {
     let Ok(threads) = threads(pid) else { return Some(Kept::Unknown) };
     let mounts = mounts();
     let mut sockets = HashSet::new();
+    let is_dead = threads.iter().all(|thread| thread.is_dead);
+    let mut has_files = false;
     for thread in threads {
         let folder = format!("/proc/{pid}/task/{}", thread.id);
         let files = match fs::read_dir(format!("{folder}/fd")) {
@@ -89,15 +108,25 @@ pub fn keeps(pid: i32) -> Option<Kept> {
             Err(error) if procfs::is_gone(&error) => continue,
             Err(_) => return Some(Kept::Unknown),
         };
-        for file in files.flatten() {
-            let Ok(link) = fs::read_link(file.path()) else { continue };
+        for file in files {
+            // What cannot be looked at is being closed right now.
+            let Ok(file) = file else { return Some(Kept::Unknown) };
+            let Ok(link) = fs::read_link(file.path()) else { return Some(Kept::Unknown) };
             let link = link.to_string_lossy().into_owned();
+            has_files = true;
+            let device =
+                link.strip_prefix("/dev/").filter(|device| !NO_DEVICES.iter().any(|it| device.starts_with(it)));
+            if link.starts_with(CALLS_UNDER_WAY) {
+                return Some(Kept::Writes);
+            }
             if let Some(inode) = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')?.parse().ok()) {
                 sockets.insert(inode);
-            } else if let Some(device) = link.strip_prefix("/dev/") {
-                if !SHARED_DEVICES.iter().any(|shared| device.starts_with(shared)) {
+            } else if let Some(device) = device {
+                if !SHARED_DEVICES.contains(&device) {
                     return Some(Kept::Device { path: link });
                 }
+            } else if link.starts_with("/dev/pts/") {
+                continue;
             } else if link.starts_with('/') && !link.starts_with(MEMORY_FILE) {
                 let number = file.file_name();
                 let info = procfs::read_text(&format!("{folder}/fdinfo/{}", number.to_string_lossy()));
@@ -107,6 +136,10 @@ pub fn keeps(pid: i32) -> Option<Kept> {
                 }
             }
         }
+    }
+    // The kernel takes the list of files away before it closes them, which can take long where others are asked.
+    if !has_files && !is_dead {
+        return Some(Kept::Unknown);
     }
     let given_out = given_out_ports();
     connections::listening(&sockets).into_iter().find(|port| !given_out.contains(port)).map(|port| Kept::Port { port })

@@ -38,15 +38,10 @@ pub fn become_subreaper() -> io::Result<()> {
 /// Orphans come to us only after their parent has died, so one pass never suffices: look again until there is nothing to
 /// see and nothing to wait for. `reaped` hears of every direct child that was collected.
 pub fn end_descendants(reaped: impl FnMut(i32, Exit)) -> Swept {
-    end_descendants_but(&[], reaped)
+    end_descendants_until(&[], |_| false, reaped)
 }
 
-/// The same, but for these children and what is below them.
-pub fn end_descendants_but(spared: &[i32], reaped: impl FnMut(i32, Exit)) -> Swept {
-    end_descendants_until(spared, |_| false, reaped)
-}
-
-/// The same, but as soon as none is left but spent ones of which `may_be_left` holds, it is over: see [`spent`].
+/// The same, but for these children and what is below them; and as soon as none is left but spent ones of which `may_be_left` holds, it is over: see [`spent`].
 pub fn end_descendants_until(
     spared: &[i32],
     mut may_be_left: impl FnMut(&[i32]) -> bool,
@@ -65,6 +60,8 @@ pub fn end_descendants_until(
         if !spared.is_empty()
             && let Some(below) = procfs::listed_below_but(spared)
             && below.iter().all(|pid| spent::is_spent(*pid))
+            // One that has made a child and ended in between hides it until its end is told. Spent ones make none.
+            && procfs::listed_below_but(spared).is_some_and(|now| now.iter().all(|pid| below.contains(pid)))
             && may_be_left(&below)
         {
             return Swept { freeing: below, ..swept };
@@ -74,11 +71,15 @@ pub fn end_descendants_until(
             return swept;
         }
         let (spent, running): (Vec<Stat>, Vec<Stat>) = below.into_iter().partition(|stat| spent::is_spent(stat.pid));
+        // To those that are spent a signal does nothing, and to one that only seemed so it is the end.
+        for stat in &spent {
+            kill(stat);
+        }
         killed.extend(running.iter().filter(|stat| kill(stat)).map(|stat| (stat.pid, stat.started)));
         swept.killed = killed.len();
         if Instant::now() > deadline {
-            let unspent = spent.iter().filter(|stat| !stat.is_zombie());
-            swept.survivors = running.iter().chain(unspent).map(|stat| stat.pid).collect();
+            let uncollected = spent.iter().filter(|stat| !stat.is_zombie());
+            swept.survivors = running.iter().chain(uncollected).map(|stat| stat.pid).collect();
             return swept;
         }
         std::thread::sleep(pause);

@@ -103,12 +103,12 @@ impl Transaction<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(params![user, session, log_in, but])?)
     }
 
-    /// Ends all sessions of a holder but the newest so many.
+    /// Ends all sessions of a holder in this role but the newest so many: a token for a smaller role ends none of a greater one.
     pub fn end_oldest_sessions(&mut self, of: &NewToken, keep: u32) -> Result<usize, StoreError> {
         let sql = "DELETE FROM tokens WHERE seq IN (SELECT seq FROM tokens WHERE user IS ?1 AND owner IS ?2 AND kind = ?3 \
-                   ORDER BY seq DESC LIMIT -1 OFFSET ?4)";
+                   AND role IS ?5 ORDER BY seq DESC LIMIT -1 OFFSET ?4)";
         let session = TokenKind::Session.as_str();
-        Ok(self.connection.prepare_cached(sql)?.execute(params![of.user, of.owner, session, keep])?)
+        Ok(self.connection.prepare_cached(sql)?.execute(params![of.user, of.owner, session, keep, of.role.as_str()])?)
     }
 
     /// How many tokens a holder has that are not over, sessions aside.

@@ -83,7 +83,7 @@ fn open(flags: &LoginFlags) -> Outcome {
     let (user, role) = (answer.data.user.clone(), answer.data.role);
     let before = known_servers::login(&server);
     let encryption = Encryption { is_tls: server.is_tls(), fingerprint };
-    let login = Login { user: user.clone(), token, is_made_here, encryption };
+    let login = Login { user: user.clone(), token: token.clone(), is_made_here, encryption };
     // A token that a log-in has made and that nobody holds any more would open the server for months.
     let revoke = |login: Login| {
         let made = login.is_made_here.then(|| client(&server, fingerprint, Some(login.token)));
@@ -94,8 +94,10 @@ fn open(flags: &LoginFlags) -> Outcome {
         return Err(not_kept(&error, is_left));
     }
     // Where the server does not take it any more, it is gone already. Another server is not shown it.
-    let is_same = |before: &Login| before.encryption == encryption && connection::must_not_be_anothers(&server).is_ok();
-    drop(before.filter(is_same).map(revoke));
+    let is_spare = |before: &Login| {
+        before.token != token && before.encryption == encryption && connection::must_not_be_anothers(&server).is_ok()
+    };
+    drop(before.filter(is_spare).map(revoke));
     if flags.ask.json {
         let expires = answer.data.expires_at;
         speech::print_json(

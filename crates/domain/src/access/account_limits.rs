@@ -117,7 +117,9 @@ pub fn limits_of(account: &LimitedAccount<'_>, files: &[String]) -> Vec<AccountL
         let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
         match words[..] {
             // Nothing limits it.
-            [name, "-"] if name == account.name => return Vec::new(),
+            [domain, "-"] if account.named_by(domain).is_some_and(|closeness| closeness > Closeness::Anyone) => {
+                return Vec::new();
+            }
             [domain, kind, item, value] => {
                 let Some(closeness) = account.named_by(domain) else { continue };
                 let Some((is_soft, is_hard)) = kind_of(kind) else { continue };
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn lines_are_read_as_at_a_log_in() {
         use Limited::{Core, Cpu, LockedMemory, Nice, OpenFiles, Processes};
-        let cases: [(&[&str], &[Row]); 18] = [
+        let cases: [(&[&str], &[Row]); 20] = [
             (&[""], &[]),
             (&["# ann - nofile 1\n* soft"], &[]),
             (&["ann - nofile 4096 # files"], &[(OpenFiles, Some(4_096), Some(4_096))]),
@@ -238,6 +240,8 @@ mod tests {
             (&["bob - nproc 1\n@wheel - nproc 1\n%ml - nproc 1\nann - maxlogins 4\nann - nproc many"], &[]),
             // Nothing limits it, whatever else is said.
             (&["* - nproc 30\nann -"], &[]),
+            (&["* - nproc 30\n@ml -"], &[]),
+            (&["* -\n* - nproc 30"], &[(Processes, Some(30), Some(30))]),
             (&["bob -\n* - nproc 30"], &[(Processes, Some(30), Some(30))]),
         ];
         for (files, expected) in cases {

@@ -167,10 +167,17 @@ impl SilentMachine {
         if !self.is_replaced {
             return text;
         }
-        text.followed_by(&Text::new(
-            "被声明丢失或过了时限之后，由待命的 Worker 接替",
-            "workers that stand by take its place once it is declared lost, or that time has passed",
-        ))
+        let replaced = match self.until_ms {
+            Some(_) => Text::new(
+                "被声明丢失或过了时限之后，由待命的 Worker 接替",
+                "workers that stand by take its place once it is declared lost, or that time has passed",
+            ),
+            None => Text::new(
+                "被声明丢失之后，由待命的 Worker 接替",
+                "workers that stand by take its place once it is declared lost",
+            ),
+        };
+        text.followed_by(&replaced)
     }
 }
 
