@@ -38,7 +38,7 @@ class Watch:
             self.hook.words[self.at.ARMED] = number
 
     def hold_life(self):
-        """A lock in the page which the kernel gives back as soon as this process begins to end, long before its memory is free."""
+        """A lock in the page which the kernel gives back as soon as this process begins to end, before its memory is free."""
         ctypes, hook, at = sys.modules.get("ctypes"), self.hook, self.at.LIFE_LOCK
         if ctypes is None:
             return
