@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import subprocess
@@ -222,11 +223,11 @@ def test_neither_home_nor_an_encoding_for_chinese_is_needed(tmp_path: Path) -> N
 def test_an_interrupt_is_told_without_a_trace(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(_: list[str]) -> int:
+    def interrupted(_: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("fermi_train.preparing.prepare_command", interrupted)
-    assert main(["prepare"]) == 130
+    assert main(["prepare", "data.jsonl"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
 
