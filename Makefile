@@ -100,8 +100,8 @@ test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agre
 	python/tests/types.sh "$(CACHE)" "$(VENV)/bin/python"
 	$(PYTEST) $(RECIPES) || { echo "once more, those that failed:"; $(PYTEST) --last-failed --last-failed-no-failures none $(RECIPES); }
 
-test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX
-	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES)
+test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX; and the hook in scripts of six kinds
+	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES) python/tests/test_hook.py
 
 # Every parser of what others send: each calls `fermi_mutator::try_all`.
 STRANGERS := test(/(^|::)strangers_/) + binary(strangers)

@@ -70,6 +70,9 @@ def run(script, folder, words=("-u",)):
     path.write_text(script)
     environ = dict(os.environ, RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="0",
                    OMP_NUM_THREADS="1", PYTHONPATH=str(HOOK), FERMI_HOOK=f"{os.getpid()} {page} -")
+    # DeepSpeed's op is compiled with the environment, and ninja is beside its Python.
+    environ.setdefault("TORCH_EXTENSIONS_DIR", os.path.join(sys.prefix, "torch_extensions"))
+    environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environ.get("PATH", "")])
     done = subprocess.run([sys.executable, *words, str(path)], env=environ, cwd=folder, capture_output=True, text=True)
     pulse = dict(zip(WORDS, struct.unpack("16Q", os.pread(page, 128, 0)), strict=True))
     trouble = os.pread(page, pulse["trouble"], 512).decode()
@@ -81,7 +84,9 @@ def run(script, folder, words=("-u",)):
 def test_every_step_is_seen(name, tmp_path):
     if name in ("accelerate", "transformers", "deepspeed"):
         pytest.importorskip(name)
-    done, pulse, trouble = run(textwrap.dedent(COMMON) + textwrap.dedent(SCRIPTS[name]), tmp_path)
+    # What was imported is told at the next tick.
+    script = textwrap.dedent(COMMON) + textwrap.dedent(SCRIPTS[name]) + "\nimport time\ntime.sleep(1.2)\n"
+    done, pulse, trouble = run(script, tmp_path)
     assert done.returncode == 0, done.stderr
     assert (pulse["steps"], trouble) == (4, "")
     assert pulse["first_step"] <= pulse["last_step"] and pulse["imports"] > 1000
