@@ -84,45 +84,34 @@ fn a_parked_rank_finds_what_a_cold_one_finds_and_computes_the_same() {
     assert!(events.iter().all(|event| event["event"] != "hook.trouble"), "{events:?}");
 }
 
-#[test]
-fn a_parked_process_that_was_killed_is_said_and_its_rank_starts_cold() {
+/// What happens to the parked process of rank 0 is said, and that rank alone starts cold.
+fn starts_cold_after(what_happens: i32, reason: &str) {
     let place = Place::new();
     let (mut command, folder) = training(&place, &["--warm", "on"]);
     let run = Run::start(&mut command);
     text(&folder, "losses-1-0");
     let parked = run.event_count("rank.parked", 2);
     let of_rank_0 = parked.iter().find(|event| event["rank"] == 0).unwrap();
-    signal(pid_of(of_rank_0), libc::SIGKILL);
+    signal(pid_of(of_rank_0), what_happens);
     signal(rank(&run, 1, 1), libc::SIGKILL);
     text(&folder, "losses-2-0");
     std::fs::write(folder.join("end"), "").unwrap();
     let ended = run.ended().expect(0);
     let cold = ended.events_named("ranks.cold");
     assert_eq!(cold.len(), 1, "{cold:?}");
-    assert_eq!((&cold[0]["ranks"], &cold[0]["reason"]["kind"]), (&serde_json::json!([0]), &Value::from("parkedEnded")));
+    assert_eq!((&cold[0]["ranks"], &cold[0]["reason"]["kind"]), (&serde_json::json!([0]), &Value::from(reason)));
     assert_eq!(ended.events_named("ranks.released")[0]["ranks"], serde_json::json!([1]));
     place.assert_empty();
 }
 
 #[test]
+fn a_parked_process_that_was_killed_is_said_and_its_rank_starts_cold() {
+    starts_cold_after(libc::SIGKILL, "parkedEnded");
+}
+
+#[test]
 fn a_parked_process_that_is_stopped_is_said_and_its_rank_starts_cold() {
-    let place = Place::new();
-    let (mut command, folder) = training(&place, &["--warm", "on"]);
-    let run = Run::start(&mut command);
-    text(&folder, "losses-1-0");
-    let parked = run.event_count("rank.parked", 2);
-    let of_rank_0 = parked.iter().find(|event| event["rank"] == 0).unwrap();
-    signal(pid_of(of_rank_0), libc::SIGSTOP);
-    signal(rank(&run, 1, 1), libc::SIGKILL);
-    text(&folder, "losses-2-0");
-    std::fs::write(folder.join("end"), "").unwrap();
-    let ended = run.ended().expect(0);
-    let cold = ended.events_named("ranks.cold");
-    assert_eq!(cold.len(), 1, "{cold:?}");
-    let (ranks, kind) = (&cold[0]["ranks"], &cold[0]["reason"]["kind"]);
-    assert_eq!((ranks, kind), (&serde_json::json!([0]), &Value::from("parkedStopped")));
-    assert_eq!(ended.events_named("ranks.released")[0]["ranks"], serde_json::json!([1]));
-    place.assert_empty();
+    starts_cold_after(libc::SIGSTOP, "parkedStopped");
 }
 
 /// Kills rank 1 of two warm ones that begin with these lines; the answer is what was told of the sweep.
