@@ -6,6 +6,7 @@
 
 mod plan;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -64,6 +65,9 @@ impl Stage {
         self.faults.rest();
         self.revive();
         trail.agrees_with(&self.fleet, &id, &task);
+        if task["status"] != "succeeded" && !fault.stays() {
+            eprintln!("FAILEDTASK {who} {moment:?}: {fault}: {}", task["verdict"]["headline"]["en"]);
+        }
         if victim.is_some_and(|victim| !victim.ends_attempt()) && moment != Moment::Start {
             assert_eq!(trail.attempts().len(), 1, "the death of a daemon stops no rank: {task:#}");
         }
@@ -169,12 +173,24 @@ fn said(log: &str) {
     assert!(log.contains("error: ") && last.contains("hint: "), "it ended without a reason: {log}");
 }
 
-/// Plays them one after the other in one fleet. The answer is those that found nothing to strike: a call that another
-/// release does not make, or one that the kill has come before.
+/// Plays them one after the other in one fleet, and in a new one after a case that did not end as it must; all of these are told
+/// at the end. The answer is those that found nothing to strike: a call that another release does not make, or one that the
+/// kill has come before.
 fn play_all(victim: Option<Victim>, moment: Moment, faults: &[Fault]) -> Vec<String> {
     let mut stage = Stage::new();
-    let idle = faults.iter().filter(|fault| stage.play(victim, moment, fault) == 0);
-    idle.map(Fault::to_string).collect()
+    let (mut idle, mut failed) = (Vec::new(), Vec::new());
+    for fault in faults {
+        match catch_unwind(AssertUnwindSafe(|| stage.play(victim, moment, fault))) {
+            Ok(0) => idle.push(fault.to_string()),
+            Ok(_) => {}
+            Err(_) => {
+                failed.push(fault.to_string());
+                stage = Stage::new();
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} of {} cases failed: {failed:#?}", failed.len(), faults.len());
+    idle
 }
 
 #[test]

@@ -15,6 +15,8 @@ import time
 from importlib.machinery import PathFinder
 
 RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)
+# What became of the GPU that was asked for.
+TAKEN, STEERED, NOT_TAKEN = range(1, 4)
 NOT_PARKED = 70
 # Meant for scripts; a batch system may send them to every process of a job.
 FOR_RANKS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
@@ -37,8 +39,9 @@ def park(hook, order_fd, takes_device):
     told = import_all(hook)
     # As a rank it tells anew what is to be imported, and not before it has made a step.
     hook.words[hook.at.IMPORTS] = 0
-    if takes_device and told.get("device"):
-        take_device(sys.modules.get("torch"), told.get("nccl"))
+    if takes_device:
+        steered = not told.get("device")
+        hook.words[hook.at.DEVICE] = STEERED if steered else take_device(sys.modules.get("torch"), told.get("nccl"))
     before = packages(hook)
     order = await_order(hook, order_fd)
     # The supervisor waits for this: an order that is not taken is another process's.
@@ -118,9 +121,11 @@ def take_device(torch, has_nccl):
                 getattr(torch._C, "_cuda_clearCublasWorkspaces", int)()
                 torch.cuda.empty_cache()
                 torch.cuda.reset_peak_memory_stats()
+            return TAKEN
     except Exception:
         # A GPU that is full, or not the rank's to take: what it needs of it the script will say.
         pass
+    return NOT_TAKEN
 
 
 def resting():

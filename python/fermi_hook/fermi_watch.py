@@ -14,8 +14,9 @@ TICKS_OF_QUIET = 2
 # Of the collectives so many are told, those that have ended too where the supervisor asks.
 PENDING_TOLD, RECENT_TOLD, LONGEST_SIZES = 4, 8, 100
 PLACES_TOLD = 16
-# Read when a device is first used, and not again.
+# Read when a device is first used, and not again; those that torch sets by itself are no wish of the script's.
 STEER_DEVICES = ("CUDA", "CUBLAS", "CUDNN", "NCCL", "PYTORCH", "TORCH", "NVIDIA")
+SET_BY_TORCH = ("CUDA_MODULE_LOADING", "TORCHINDUCTOR_CACHE_DIR", "TORCH_WARM_POOL")
 
 
 class Watch:
@@ -56,7 +57,7 @@ class Watch:
     def device(self):
         """What a parked process may do ahead on a GPU: as much as the variables that steer it leave, and as the rank has done."""
         torch, change = sys.modules["torch"], self.hook.environ_change(os.environ._data)
-        is_steered = any(name.startswith(STEER_DEVICES) for name in change)
+        is_steered = any(name.startswith(STEER_DEVICES) for name in change if name not in SET_BY_TORCH)
         group = torch.distributed.is_available() and torch.distributed.is_initialized()
         has_nccl = group and "nccl" in torch.distributed.get_backend() and "NCCL_DEBUG" not in os.environ
         return {"device": not is_steered, "nccl": bool(has_nccl)}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,3 +114,20 @@ def test_what_goes_wrong_in_the_hook_is_noted_and_the_script_goes_on(tmp_path):
 def test_an_interpreter_that_takes_no_hook_runs_the_script_without(words, tmp_path):
     done, pulse, _ = run("print('trained')", tmp_path, words)
     assert (done.stdout, pulse["magic"]) == ("trained\n", 0)
+
+
+@pytest.mark.parametrize(("changed", "is_left_to_the_script"), [
+    ({}, False),
+    # Set by torch itself when a device is first used.
+    ({"CUDA_MODULE_LOADING": "LAZY", "TORCHINDUCTOR_CACHE_DIR": "/somewhere"}, False),
+    ({"CUDA_MODULE_LOADING": "LAZY", "NCCL_ALGO": "Ring"}, True),
+    ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, True),
+])
+def test_only_what_the_script_sets_steers_its_device(changed, is_left_to_the_script, monkeypatch):
+    monkeypatch.syspath_prepend(str(HOOK))
+    import fermi_watch
+    import torch  # noqa: F401
+
+    watch = object.__new__(fermi_watch.Watch)
+    watch.hook = SimpleNamespace(environ_change=lambda _: changed)
+    assert watch.device()["device"] is not is_left_to_the_script

@@ -8,6 +8,7 @@
 //! ```
 //! The part below the run id is torchrun's; `attempt_` counts from 0 as there.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,11 @@ impl RankFolder {
 /// The folder of one attempt, counted from 1.
 pub fn attempt_folder(run_folder: &Path, attempt: u32) -> PathBuf {
     run_folder.join(format!("attempt_{}", attempt.saturating_sub(1)))
+}
+
+/// Which attempt's folder is called so.
+pub fn attempt_of(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_prefix("attempt_")?.parse::<u32>().ok()?.checked_add(1)
 }
 
 /// The stacks of the ranks of a node that hung in an attempt.

@@ -13,7 +13,7 @@ use crate::healing::spent::Kept;
 use crate::healing::warm::ColdReason;
 use crate::language::{Setting, Text};
 use crate::ledger::Account;
-use crate::pulse::Phase;
+use crate::pulse::{ParkedDevice, Phase};
 use crate::start_up::RanksWait;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,9 @@ pub enum RunEvent {
         left_out: u64,
         /// How long that took.
         took_ms: u64,
+        /// What became of the rank's GPU under `--warm cuda`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<ParkedDevice>,
     },
     /// These ranks began from their parked interpreters.
     #[serde(rename = "ranks.released")]

@@ -49,6 +49,7 @@ pub enum PulseWord {
     Place,
     Ending,
     Life,
+    Device,
 }
 
 /// What a rank is doing.
@@ -79,6 +80,18 @@ pub enum ParkedEnd {
     OwnModule,
     /// It has ended, because a library takes a GPU while it is imported.
     DeviceTaken,
+}
+
+/// What became of the GPU that a parked process was to take ahead (`--warm cuda`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ParkedDevice {
+    /// It has a context there, with the libraries of a first step loaded.
+    Taken,
+    /// The script sets variables that steer it, which would come too late.
+    Steered,
+    /// There is none, or it is full.
+    NotTaken,
 }
 
 /// What the page says. Times are nanoseconds of the monotonic clock.
@@ -115,6 +128,8 @@ pub struct Pulse {
     pub ending_ns: u64,
     /// At which byte the word of a robust lock stands that the rank holds while it lives; 0 where there is none.
     pub life: u64,
+    /// None where no parked process was to take one.
+    pub device: Option<ParkedDevice>,
 }
 
 impl Pulse {
@@ -142,6 +157,12 @@ impl Pulse {
             5 => Some(ParkedEnd::DeviceTaken),
             _ => None,
         };
+        let device = match at(PulseWord::Device) {
+            1 => Some(ParkedDevice::Taken),
+            2 => Some(ParkedDevice::Steered),
+            3 => Some(ParkedDevice::NotTaken),
+            _ => None,
+        };
         Some(Self {
             pid: at(PulseWord::Pid),
             phase,
@@ -164,6 +185,7 @@ impl Pulse {
             place_bytes: at(PulseWord::Place).min(SIZE - PLACE_TEXT),
             ending_ns: at(PulseWord::Ending),
             life: at(PulseWord::Life),
+            device,
         })
     }
 }
@@ -215,9 +237,9 @@ mod tests {
         let text: String = HOOK.split_whitespace().collect::<Vec<_>>().join(" ");
         let order = "(MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, \
                      PHASE_SINCE, MODULES, START, IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, \
-                     ASKED, PLACE, ENDING, LIFE) = range(24)";
+                     ASKED, PLACE, ENDING, LIFE, DEVICE) = range(25)";
         assert!(text.contains(order));
-        assert_eq!(PulseWord::Life as usize, 23);
+        assert_eq!(PulseWord::Device as usize, 24);
         assert!(text.contains("IMPORT, INIT, LOAD, STEP, SAVE, PARKED, FIRST_STEP = range(1, 8)"));
         assert!(text.contains(&format!("WORDS = {WORDS}")));
         assert!(text.contains(&format!("TROUBLE_TEXT, TROUBLE_ROOM = {TROUBLE_TEXT}, 1024")));
@@ -227,6 +249,7 @@ mod tests {
         assert!(text.contains(&format!("PLACE_TEXT, PLACE_ROOM = SIZE - {0}, {0}", SIZE - PLACE_TEXT)));
         assert!(text.contains("SIZE = 1 << 20"));
         assert!(PARK.contains("RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)"));
+        assert!(PARK.contains("TAKEN, STEERED, NOT_TAKEN = range(1, 4)"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! All files of one run that an uploader sends, as they come into being.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use fermi_attempt::run_folder::{RankFolder, attempt_folder, hang_file};
+use fermi_attempt::run_folder::{RankFolder, attempt_folder, attempt_of, hang_file};
 use fermi_domain::fleet::JournalSent;
 use fermi_domain::task::RunKey;
 use fermi_process::journal;
@@ -30,6 +31,8 @@ pub struct UploadSet {
     kind: UploadKind,
     next_attempt: u32,
     pub files: Vec<UploadFile<Tail>>,
+    /// All attempts were seen when they were last looked for.
+    is_listed: bool,
     /// Nobody writes to the files any more.
     pub ends: bool,
     pub unwanted: bool,
@@ -46,7 +49,16 @@ pub struct WatchedFolder {
 impl UploadSet {
     pub fn new(what: UploadPlan, kind: UploadKind) -> Self {
         let next_attempt = what.first_attempt;
-        Self { what, kind, next_attempt, files: Vec::new(), ends: false, unwanted: false, journal: JournalSent::Partly }
+        Self {
+            what,
+            kind,
+            next_attempt,
+            files: Vec::new(),
+            is_listed: true,
+            ends: false,
+            unwanted: false,
+            journal: JournalSent::Partly,
+        }
     }
 
     /// Looks for files that were not there before, and says which folders to watch for them.
@@ -72,9 +84,16 @@ impl UploadSet {
             // New attempts show here.
             places.push(WatchedFolder { folder: self.what.folder.clone(), files: 0..0 });
         }
-        while attempt_is_whole(&self.what, self.next_attempt, self.ends) {
+        let newest = newest_attempt(&self.what.folder);
+        self.is_listed = newest.is_ok();
+        let newest = newest.ok().flatten().unwrap_or(0);
+        while attempt_is_whole(&self.what, self.next_attempt, newest, self.ends) {
             let attempt = self.next_attempt;
             self.next_attempt += 1;
+            if !attempt_folder(&self.what.folder, attempt).is_dir() {
+                // It could not be made, or this node had no part in it.
+                continue;
+            }
             for (local_rank, rank) in (0..).zip(self.what.ranks.clone()) {
                 let folder = RankFolder::of(&self.what.folder, attempt, local_rank);
                 let begin = self.files.len();
@@ -133,18 +152,33 @@ impl UploadSet {
     pub fn is_done(&self) -> bool {
         // Streams are taken once the journal has told of their attempt; one that was deleted never will.
         let has_journal = self.what.folder.join(journal::FILE_NAME).try_exists().unwrap_or(true);
-        self.ends && (self.unwanted || !has_journal || self.files.iter().all(|file| !file.is_open))
+        let all_sent = self.is_listed && self.files.iter().all(|file| !file.is_open);
+        self.ends && (self.unwanted || !has_journal || all_sent)
     }
 }
 
 /// The folders of an attempt's ranks are made one after the other as the ranks start; with the last one, all can be
-/// watched. At the end whatever there is counts.
-fn attempt_is_whole(what: &UploadPlan, attempt: u32, ends: bool) -> bool {
-    if ends {
-        return attempt_folder(&what.folder, attempt).is_dir();
+/// watched. Of an attempt that another one has followed, and at the end, whatever there is counts.
+fn attempt_is_whole(what: &UploadPlan, attempt: u32, newest: u32, ends: bool) -> bool {
+    if attempt < newest || attempt == newest && ends {
+        return true;
     }
     let last = u32::try_from(what.ranks.len()).unwrap_or(u32::MAX).saturating_sub(1);
-    rank_folder(&what.folder, attempt, last).is_dir()
+    attempt == newest && rank_folder(&what.folder, attempt, last).is_dir()
+}
+
+/// The last attempt of which this node has a folder. Attempts before it may have none.
+fn newest_attempt(run: &Path) -> io::Result<Option<u32>> {
+    let entries = match run.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut newest = None;
+    for entry in entries {
+        newest = newest.max(attempt_of(&entry?.file_name()));
+    }
+    Ok(newest)
 }
 
 fn rank_folder(run: &Path, attempt: u32, local_rank: u32) -> PathBuf {
@@ -196,5 +230,42 @@ mod tests {
         assert!(!set.is_done());
         set.unwanted = true;
         assert!(set.is_done());
+    }
+
+    #[test]
+    fn an_attempt_without_a_folder_hides_none_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut set = set(folder.path(), UploadKind::Streams);
+        std::fs::create_dir_all(folder.path().join("attempt_4/1")).unwrap();
+        set.discover();
+        assert_eq!(set.files.len(), 7);
+        assert!(set.files[0].path.ends_with("/streams/5/4/stdout"), "{}", set.files[0].path);
+        assert!(set.discover().is_empty());
+    }
+
+    #[test]
+    fn an_attempt_that_was_followed_counts_as_far_as_it_came() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut set = set(folder.path(), UploadKind::Streams);
+        std::fs::create_dir_all(folder.path().join("attempt_2/0")).unwrap();
+        set.discover();
+        assert_eq!(set.files.len(), 0, "the other rank's folder is still to come");
+        std::fs::create_dir_all(folder.path().join("attempt_3/1")).unwrap();
+        set.discover();
+        assert_eq!(set.files.len(), 14);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        std::fs::write(&run, "a file in its place").unwrap();
+        let mut set = set(&run, UploadKind::Streams);
+        set.ends = true;
+        set.discover();
+        assert!(!set.is_listed);
+        std::fs::remove_file(&run).unwrap();
+        set.discover();
+        assert!(set.is_listed && set.is_done());
     }
 }

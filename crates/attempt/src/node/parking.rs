@@ -301,11 +301,13 @@ impl Parking {
                 continue;
             }
             match pulse {
-                Some(Pulse { phase: Some(Phase::Parked), modules, left_out, .. }) if !parked.is_ready => {
+                Some(Pulse { phase: Some(Phase::Parked), modules, left_out, device, .. }) if !parked.is_ready => {
                     parked.is_ready = true;
                     let took_ms = u64::try_from(parked.since.elapsed().as_millis()).unwrap_or(u64::MAX);
                     let (rank, local_rank, pid) = (parked.rank, *local_rank, parked.spawned.handle.pid());
-                    events.record(RunEvent::RankParked { attempt, rank, local_rank, pid, modules, left_out, took_ms });
+                    let parked =
+                        RunEvent::RankParked { attempt, rank, local_rank, pid, modules, left_out, took_ms, device };
+                    events.record(parked);
                 }
                 None if parked.since.elapsed() > HOOK_RUNS_WITHIN => {
                     let _ = parked.spawned.handle.signal(libc::SIGKILL);

@@ -47,6 +47,7 @@ impl Job {
             place_bytes: 0,
             ending_ns: 0,
             life: 0,
+            device: None,
         };
         let sample = |rank| RankSample { rank, pid: 100 + rank as i32, pulse: Some(pulse), state: b'S', work: None };
         Self {
