@@ -45,6 +45,8 @@ pub enum Loss {
     LeaseEnded,
     /// Nothing was heard of it for longer than the run allows.
     Silent,
+    /// What came from it was not sent so; what runs there is ended by its own supervisor when the link is closed.
+    LinkForged,
 }
 
 /// A rank that ended badly, with what is known of it.
