@@ -311,19 +311,11 @@ fn next_answer(link: &mut Link) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What is told when a message does not fit its signature.
-pub fn forged_from_node() -> Text {
+/// What both sides tell when a message does not fit its signature.
+pub fn forged() -> Text {
     Text::new(
-        "连接已关闭：该节点发来的消息在途中被更改、重放、丢弃或反射，签名不符；请检查两台机器之间的网络（代理、劫持）",
-        "the link is closed: a message of this node was changed, repeated, left out or sent back on its way, and does not fit its signature; check what is between the two machines (a proxy, somebody else)",
-    )
-}
-
-/// The same of the first node's messages.
-pub fn forged_from_coordinator() -> Text {
-    Text::new(
-        "连接已关闭：主节点发来的消息在途中被更改、重放、丢弃或反射，签名不符；请检查两台机器之间的网络（代理、劫持）",
-        "the link is closed: a message of the first node was changed, repeated, left out or sent back on its way, and does not fit its signature; check what is between the two machines (a proxy, somebody else)",
+        "连接已关闭：该节点与主节点之间有消息在途中被更改、重放、丢弃或反射，签名不符；请检查两台机器之间有什么（代理、他人的设备）",
+        "the link is closed: a message between this node and the first one was changed, repeated, left out or sent back on its way, and does not fit its signature; check what is between the two machines (a proxy, somebody else)",
     )
 }
 

@@ -45,7 +45,7 @@ pub enum Loss {
     LeaseEnded,
     /// Nothing was heard of it for longer than the run allows.
     Silent,
-    /// What came from it was not sent so; what runs there is ended by its own supervisor when the link is closed.
+    /// What came over its link was not sent so; its own supervisor ends what runs there when the link is closed.
     LinkForged,
 }
 

@@ -484,7 +484,7 @@ impl CoordinatorDriver {
                 "the connection is closed: it had no answer from the first node for too long, and ended its processes by its \
                  lease",
             ),
-            Loss::LinkForged => link::forged_from_node(),
+            Loss::LinkForged => link::forged(),
             Loss::Silent => Text::new("长时间没有任何消息", "nothing was heard of it for too long"),
         };
         node.record(RunEvent::NodeLost { name, text });

@@ -141,8 +141,9 @@ impl FollowerNode {
         let received = link.receive::<NodeCommand>();
         if received.as_ref().is_err_and(ForgedFrame::is_cause_of) {
             // What claims to come from the coordinator is not obeyed, and ranks do not go on without it.
+            let _ = link.send(&NodeReport::LinkForged);
             node.end_at_once();
-            node.record(RunEvent::Waiting { text: link::forged_from_coordinator() });
+            node.record(RunEvent::Waiting { text: link::forged() });
             let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
             self.end(Outcome::Failed, Verdict::of(lost), node);
             return;
@@ -359,9 +360,7 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
                 ),
             )
         }
-        JoinError::NotACoordinator { source, .. } if ForgedFrame::is_cause_of(source) => {
-            link::forged_from_coordinator()
-        }
+        JoinError::NotACoordinator { source, .. } if ForgedFrame::is_cause_of(source) => link::forged(),
         JoinError::Unproven { tried } => Text::new(
             format!(
                 "{tried} 上的程序没有证明自己知道集合口令，本节点没有加入；那里的 fermi 可能是旧版本（请更新），也可能不是您的主节点"

@@ -110,7 +110,7 @@ pub enum PeerNews {
         number: usize,
         /// For how long it had no answer to its pings; none of a node that has not asked.
         unanswered: Option<Duration>,
-        /// Whether the link was closed here, over a message that the node has not sent so.
+        /// Whether it is given up for a message that one of the two has not sent so.
         is_forged: bool,
     },
 }
@@ -332,8 +332,8 @@ impl Peers {
         let received = peer.link.receive();
         let is_forged = received.as_ref().is_err_and(ForgedFrame::is_cause_of);
         if is_forged {
-            // What goes to the node is signed as before, so that its user hears why it is sent away.
-            let told = RunEvent::Waiting { text: link::forged_from_node() };
+            // What goes to the node is whole as before, so that its user hears why it is sent away.
+            let told = RunEvent::Waiting { text: link::forged() };
             let _ = peer.link.send(&NodeCommand::Tell(Some(Box::new(told))));
         }
         let (reports, reading) = received.unwrap_or((Vec::new(), Reading::Closed));
@@ -347,10 +347,11 @@ impl Peers {
         if reports.iter().any(|report| matches!(report, NodeReport::Ping { .. })) {
             peer.answers.given(Instant::now());
         }
+        let is_forged = is_forged || reports.contains(&NodeReport::LinkForged);
         let is_heard = reading == Reading::Some;
         let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });
-        if reading == Reading::Closed {
+        if reading == Reading::Closed || is_forged {
             news.push(PeerNews::Closed { number, unanswered, is_forged });
         }
     }

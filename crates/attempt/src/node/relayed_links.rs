@@ -229,6 +229,13 @@ fn what_a_coordinator_says_and_somebody_meddles_with_is_not_obeyed() {
 }
 
 #[test]
+fn a_coordinator_hears_of_a_node_that_was_told_what_it_did_not_say() {
+    let (mut peers, mut link, _) = linked(Direction::ToNode, pass);
+    link.send(&NodeReport::LinkForged).unwrap();
+    assert!(closes_as_forged(&mut peers));
+}
+
+#[test]
 fn what_is_sent_back_to_its_sender_closes_the_link() {
     let (_peers, mut link, _) = linked(Direction::ToCoordinator, send_back);
     for _ in 0..2 {
