@@ -96,6 +96,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         fermi: env!("CARGO_PKG_VERSION").to_owned(),
         run: String::new(),
         secret: String::new(),
+        nonce: None,
         name: format!("node{node}"),
         node_rank: u32::try_from(node).ok(),
         ranks: 8,
@@ -105,7 +106,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
     };
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match link::join("127.0.0.1", port, &greeting) {
+        match link::join("127.0.0.1", port, &greeting, "") {
             Ok(link) => return Ok(link),
             Err(JoinError::Refused(refusal)) => return Err(refusal.text().en.into_owned()),
             Err(error) if Instant::now() > deadline => return Err(error.to_string()),

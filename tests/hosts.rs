@@ -371,6 +371,28 @@ fn a_second_run_at_the_same_address_is_told_so() {
 }
 
 #[test]
+fn nodes_prove_that_they_know_the_secret_and_older_ones_are_told_to_update() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let with_secret = |rank: &'static str| {
+        let mut options = node("2", rank);
+        options.extend(["--rdzv-secret", "word"]);
+        options
+    };
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &with_secret("0"))));
+    first.says("waiting for 1 more node");
+    let greeting = r#"{"version":1,"fermi":"0.0.9","run":"","secret":"word","name":"gn2","nodeRank":1,"ranks":1}"#;
+    let older = Run::start(&mut stranger(&hosts, &framed(greeting)));
+    older.says("otherVersion");
+    first.says("update fermi there");
+    Run::whole(&mut says_who_it_is(hosts.run(2, &node("2", "1"))))
+        .expect(1)
+        .says(&["the rendezvous secret is not that of the first node"]);
+    let second = Run::start(&mut says_who_it_is(hosts.run(2, &with_secret("1"))));
+    assert_eq!(first.ended().expect(0).out(), "[gn1:0] rank 0 of 2 local 0 node 0\n");
+    assert_eq!(second.ended().expect(0).out(), "[gn2:1] rank 1 of 2 local 0 node 1\n");
+}
+
+#[test]
 fn real_torch_trains_over_two_hosts_with_two_and_one_ranks() {
     let Some(hosts) = Hosts::new(2) else { return };
     let start = |host: usize, ranks: &str| {

@@ -10,12 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::NodeBundle;
 use crate::coordinator::NodeRanks;
+use crate::handshake::Nonce;
 use crate::node_message::NodePosition;
 
-/// Version of the messages on a link.
-pub const LINK_VERSION: u32 = 1;
-/// The oldest version that is understood: the one before ours, so that nodes can be upgraded one after the other.
-pub const OLDEST_LINK_VERSION: u32 = if LINK_VERSION > 1 { LINK_VERSION - 1 } else { LINK_VERSION };
+/// Version of the messages on a link: since 2 both ends prove that they know the secret, and sign every frame.
+pub const LINK_VERSION: u32 = 2;
+/// The oldest version that is understood: the one before ours, so that nodes can be upgraded one after the other. Where a
+/// secret is set nodes of version 1 are refused, since they send it in clear.
+pub const OLDEST_LINK_VERSION: u32 = LINK_VERSION - 1;
+/// What nodes without a secret speak: there is nothing to prove, and coordinators of version 1 take them in.
+pub const LINK_VERSION_WITHOUT_SECRET: u32 = 1;
 
 /// How a node introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +30,11 @@ pub struct Greeting {
     pub fermi: String,
     /// Which run it means: the user's `--rdzv-id`, else empty.
     pub run: String,
+    /// Empty since version 2; nodes of version 1 send the secret itself.
     pub secret: String,
+    /// What this node has never said before; only where it knows a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<Nonce>,
     pub name: String,
     /// The node rank it wants, when its user named one.
     pub node_rank: Option<u32>,
@@ -55,6 +63,11 @@ pub enum JoinRefusal {
         theirs: String,
     },
     WrongSecret,
+    /// It is of a release that sends the secret in clear and cannot prove that it knows it.
+    ProvesNothing {
+        ours: String,
+        theirs: String,
+    },
     #[serde(rename = "seatTaken")]
     NodeRankTaken {
         node_rank: u32,
@@ -78,7 +91,8 @@ impl Greeting {
             version: LINK_VERSION,
             fermi: env!("CARGO_PKG_VERSION").to_owned(),
             run: bundle.gathering.run.clone(),
-            secret: bundle.gathering.secret.clone(),
+            secret: String::new(),
+            nonce: None,
             name: bundle.node_name.clone(),
             node_rank: bundle.gathering.node_rank,
             ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
@@ -97,7 +111,15 @@ impl JoinRefusal {
             Self::WrongSecret => vec![Setting::RendezvousSecret],
             Self::NodeRankTaken { .. } | Self::NoSuchNodeRank { .. } => vec![Setting::NodeRank],
             Self::Full { .. } => vec![Setting::Nodes],
-            Self::OtherVersion { .. } | Self::NoRanks => Vec::new(),
+            Self::OtherVersion { .. } | Self::ProvesNothing { .. } | Self::NoRanks => Vec::new(),
+        }
+    }
+
+    /// The same as a node that speaks this version can read it.
+    pub fn as_known_to(self, version: u32) -> Self {
+        match self {
+            Self::ProvesNothing { ours, theirs } if version < LINK_VERSION => Self::OtherVersion { ours, theirs },
+            known => known,
         }
     }
 }
@@ -124,6 +146,14 @@ impl Explained for JoinRefusal {
             Self::WrongSecret => {
                 Text::new("集合口令与主节点不一致", "the rendezvous secret is not that of the first node")
             }
+            Self::ProvesNothing { ours, theirs } => Text::new(
+                format!(
+                    "该节点的 fermi {theirs} 会明文发送集合口令，无法证明自己知道口令；请把它更新到主节点的版本（fermi {ours}）"
+                ),
+                format!(
+                    "that node's fermi {theirs} sends the rendezvous secret in clear and cannot prove that it knows it; update fermi there to that of the first node ({ours})"
+                ),
+            ),
             Self::NodeRankTaken { node_rank, by } => Text::new(
                 format!("节点编号 {node_rank} 已由 {by} 使用；每个节点要用不同的编号"),
                 format!("node rank {node_rank} is taken by {by}; each node needs its own"),
@@ -166,7 +196,6 @@ pub struct Assembly {
     /// With so many no further node is waited for.
     nodes: u32,
     run: String,
-    secret: String,
     peers: Vec<Option<Peer>>,
     /// How many of them are there, and which of them has a node rank by its own wish.
     count: u32,
@@ -174,11 +203,11 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    pub fn new(least: u32, nodes: u32, run: String, secret: String) -> Self {
-        Self { least, nodes, run, secret, peers: Vec::new(), count: 0, taken: HashMap::new() }
+    pub fn new(least: u32, nodes: u32, run: String) -> Self {
+        Self { least, nodes, run, peers: Vec::new(), count: 0, taken: HashMap::new() }
     }
 
-    /// Takes a node in, or says why not. The answer is the node's number.
+    /// Takes a node in that has proved itself where it had to, or says why not. The answer is the node's number.
     pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, JoinRefusal> {
         self.check(greeting)?;
         let peer = Peer {
@@ -199,13 +228,7 @@ impl Assembly {
     }
 
     fn check(&self, greeting: &Greeting) -> Result<(), JoinRefusal> {
-        if !is_understood(greeting.version, OLDEST_LINK_VERSION, LINK_VERSION) {
-            let ours = env!("CARGO_PKG_VERSION").to_owned();
-            return Err(JoinRefusal::OtherVersion { ours, theirs: greeting.fermi.clone() });
-        }
-        if !same(&greeting.secret, &self.secret) {
-            return Err(JoinRefusal::WrongSecret);
-        }
+        check_version(greeting)?;
         if greeting.run != self.run {
             return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: greeting.run.clone() });
         }
@@ -336,15 +359,18 @@ pub fn node_positions(nodes_in_order: &[NodeRanks]) -> Vec<NodePosition> {
         .collect()
 }
 
+/// Whether the node speaks a version that is understood.
+pub fn check_version(greeting: &Greeting) -> Result<(), JoinRefusal> {
+    if is_understood(greeting.version, OLDEST_LINK_VERSION, LINK_VERSION) {
+        return Ok(());
+    }
+    let ours = env!("CARGO_PKG_VERSION").to_owned();
+    Err(JoinRefusal::OtherVersion { ours, theirs: greeting.fermi.clone() })
+}
+
 /// A newer node knows how to speak to us only if it understands our version, and it does not ask.
 fn is_understood(version: u32, oldest: u32, own: u32) -> bool {
     (oldest..=own).contains(&version)
-}
-
-/// Compares in a time that does not tell how much of a guess was right.
-fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    one.len() == other.len() && one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
 #[cfg(test)]
@@ -356,7 +382,8 @@ mod tests {
             version: LINK_VERSION,
             fermi: "1".into(),
             run: "r".into(),
-            secret: "s".into(),
+            secret: String::new(),
+            nonce: None,
             name: name.into(),
             node_rank,
             ranks,
@@ -367,7 +394,7 @@ mod tests {
     }
 
     fn assembly(nodes: u32) -> Assembly {
-        Assembly::new(nodes, nodes, "r".into(), "s".into())
+        Assembly::new(nodes, nodes, "r".into())
     }
 
     #[test]
@@ -381,8 +408,8 @@ mod tests {
         let samples: Vec<&[u8]> = samples.iter().map(Vec::as_slice).collect();
         let mut gathered = assembly(3);
         fermi_mutator::try_all(&samples, 4_000, |case| {
-            // As much as a stranger may say; what has come so far may be cut anywhere.
-            let mut inbox = crate::frame::Inbox::for_messages_up_to(4 << 10);
+            // What has come so far may be cut anywhere.
+            let mut inbox = crate::frame::Inbox::for_stranger(crate::link::LARGEST_GREETING);
             let (first, second) = case.split_at(case.len() / 3);
             for mut part in [first, second] {
                 let _ = inbox.fill(&mut part);
@@ -441,7 +468,7 @@ mod tests {
 
     #[test]
     fn an_elastic_run_starts_with_fewer_and_those_who_stay_keep_their_order() {
-        let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
+        let mut assembly = Assembly::new(2, 4, "r".into());
         for (name, node_rank) in [("host", Some(0)), ("a", None), ("b", None), ("c", None)] {
             assembly.welcome(&greeting(name, node_rank, 2)).unwrap();
         }
@@ -464,7 +491,6 @@ mod tests {
         };
         assert!(matches!(refused(&mut assembly, |g| g.version = 9), JoinRefusal::OtherVersion { .. }));
         assert!(matches!(refused(&mut assembly, |g| g.run = "x".into()), JoinRefusal::OtherRun { .. }));
-        assert!(matches!(refused(&mut assembly, |g| g.secret = "x".into()), JoinRefusal::WrongSecret));
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(0)), JoinRefusal::NodeRankTaken { .. }));
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(5)), JoinRefusal::NoSuchNodeRank { .. }));
         assert!(matches!(refused(&mut assembly, |g| g.ranks = 0), JoinRefusal::NoRanks));
@@ -503,7 +529,7 @@ mod tests {
 
     #[test]
     fn only_an_elastic_run_with_enough_nodes_can_spare_one() {
-        let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
+        let mut assembly = Assembly::new(2, 4, "r".into());
         for name in ["a", "b", "c"] {
             assembly.welcome(&greeting(name, None, 1)).unwrap();
         }

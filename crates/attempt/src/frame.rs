@@ -1,4 +1,5 @@
-//! Messages between a launcher and its supervisor, and between supervisors: a length, then JSON.
+//! Messages between a launcher and its supervisor, and between supervisors: a length, then JSON. Between supervisors that
+//! know a secret both are signed.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -9,10 +10,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::NodeBundle;
+use crate::frame_signature::{FrameSignature, SIGNATURE};
 use crate::unknown;
 
 /// Nothing we say is larger; more is a damaged stream.
 const LARGEST: usize = 64 << 20;
+/// The length of a message, in bytes.
+const HEAD: usize = 4;
 /// What may wait for a peer that does not read.
 const MOST_WAITING: usize = 8 << 20;
 
@@ -39,10 +43,10 @@ pub fn write(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()
 }
 
 fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut frame = vec![0; 4];
+    let mut frame = vec![0; HEAD];
     serde_json::to_writer(&mut frame, message)?;
-    let length = u32::try_from(frame.len() - 4).map_err(io::Error::other)?;
-    frame[..4].copy_from_slice(&length.to_le_bytes());
+    let length = u32::try_from(frame.len() - HEAD).map_err(io::Error::other)?;
+    frame[..HEAD].copy_from_slice(&length.to_le_bytes());
     Ok(frame)
 }
 
@@ -53,22 +57,31 @@ pub struct Outbox {
     waiting: VecDeque<u8>,
     /// When the peer last took something.
     moved: Instant,
+    signature: Option<Box<FrameSignature>>,
 }
 
 impl Default for Outbox {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), moved: Instant::now() }
+        Self { waiting: VecDeque::new(), moved: Instant::now(), signature: None }
     }
 }
 
 impl Outbox {
+    /// Every message from here on is signed.
+    pub fn sign(&mut self, signature: FrameSignature) {
+        self.signature = Some(Box::new(signature));
+    }
+
     /// Sends a message, or the beginning of it; [`Outbox::flush`] sends the rest. After an error the stream is of no more
     /// use.
     pub fn send(&mut self, stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
         if self.waiting.is_empty() {
             self.moved = Instant::now();
         }
-        self.waiting.extend(encode(message)?);
+        self.waiting.extend(match &mut self.signature {
+            None => encode(message)?,
+            Some(signature) => signature.frame(&serde_json::to_vec(message)?)?,
+        });
         self.flush(stream)?;
         if self.waiting.len() > MOST_WAITING {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read"));
@@ -109,11 +122,14 @@ impl Outbox {
 pub struct Inbox {
     bytes: Vec<u8>,
     largest: usize,
+    /// How much more is read from one who is not known yet.
+    left: Option<usize>,
+    signature: Option<Box<FrameSignature>>,
 }
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self::for_messages_up_to(LARGEST)
+        Self { bytes: Vec::new(), largest: LARGEST, left: None, signature: None }
     }
 }
 
@@ -129,23 +145,34 @@ pub enum Reading {
 }
 
 impl Inbox {
-    /// Holds little more than this many bytes, whatever the other side claims to send.
-    pub fn for_messages_up_to(largest: usize) -> Self {
-        Self { bytes: Vec::new(), largest }
+    /// Reads no more than this many bytes in all, whatever the other side sends or claims to send.
+    pub fn for_stranger(most: usize) -> Self {
+        Self { largest: most, left: Some(most), ..Self::default() }
     }
 
     /// The other side is known by now and may send what we send ourselves.
     pub fn allow_all(&mut self) {
         self.largest = LARGEST;
+        self.left = None;
+    }
+
+    /// Every message from here on must be signed; what has come already counts among them.
+    pub fn check(&mut self, signature: FrameSignature) {
+        self.signature = Some(Box::new(signature));
     }
 
     /// Reads what is there once; blocks only if the stream does.
     pub fn fill(&mut self, stream: &mut impl Read) -> io::Result<Reading> {
         let mut chunk = [0; 16 * 1024];
-        match stream.read(&mut chunk) {
+        let room = self.left.unwrap_or(chunk.len()).min(chunk.len());
+        if room == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "more than one who is not known may say"));
+        }
+        match stream.read(&mut chunk[..room]) {
             Ok(0) => Ok(Reading::Closed),
             Ok(n) => {
                 self.bytes.extend_from_slice(&chunk[..n]);
+                self.left = self.left.map(|left| left - n);
                 Ok(Reading::Some)
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
@@ -174,15 +201,26 @@ impl Inbox {
         Ok(None)
     }
 
-    fn take_body(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
+    /// The next whole message as it was sent, if there is one.
+    pub fn take_body(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(head) = self.bytes.first_chunk::<HEAD>() else { return Ok(None) };
         let length = u32::from_le_bytes(*head) as usize;
+        let signed = if self.signature.is_some() { SIGNATURE } else { 0 };
+        if let Some(signature) = &self.signature {
+            let Some(of_length) = self.bytes.get(HEAD..HEAD + signed) else { return Ok(None) };
+            signature.check_length(head, of_length)?;
+        }
         if length > self.largest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message of impossible length"));
         }
-        let Some(body) = self.bytes.get(4..4 + length) else { return Ok(None) };
+        let (begin, end) = (HEAD + signed, HEAD + signed + length);
+        let Some(body) = self.bytes.get(begin..end) else { return Ok(None) };
+        let Some(of_body) = self.bytes.get(end..end + signed) else { return Ok(None) };
+        if let Some(signature) = &mut self.signature {
+            signature.check_body(body, of_body)?;
+        }
         let body = body.to_vec();
-        self.bytes.drain(..4 + length);
+        self.bytes.drain(..end + signed);
         Ok(Some(body))
     }
 }
@@ -286,11 +324,22 @@ mod tests {
 
     #[test]
     fn a_stranger_cannot_claim_more_than_it_is_allowed() {
-        let mut inbox = Inbox::for_messages_up_to(10);
+        let mut inbox = Inbox::for_stranger(10);
         inbox.bytes.extend_from_slice(&11u32.to_le_bytes());
         assert!(inbox.take::<SupervisorOrder>().is_err());
         inbox.allow_all();
         assert!(inbox.take::<SupervisorOrder>().unwrap().is_none(), "it has not come yet");
+    }
+
+    #[test]
+    fn no_more_is_read_of_a_stranger_than_it_is_allowed() {
+        let (mut inbox, sent) = (Inbox::for_stranger(10), [0; 100]);
+        let mut rest = sent.as_slice();
+        assert_eq!(inbox.fill(&mut rest).unwrap(), Reading::Some);
+        assert!(inbox.fill(&mut rest).is_err());
+        assert_eq!((inbox.bytes.len(), rest.len()), (10, 90));
+        inbox.allow_all();
+        assert_eq!(inbox.fill(&mut rest).unwrap(), Reading::Some);
     }
 
     #[test]

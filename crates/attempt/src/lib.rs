@@ -4,8 +4,8 @@
 //! starts a warden and a supervisor and listens to them. Inside the supervisor, [`coordinator`] decides and [`node`]
 //! carries out: the coordinator is a plain state machine over events, without clock, files or sockets, so that every
 //! course of a run can be played in a test.
-//! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its ranks, and what crosses a
-//! link ([`node_message`]) is just what the coordinator tells its own node. What happens is recorded as events
+//! On several nodes the supervisors are joined by [`link`]s, whose ends prove themselves by a [`handshake`]; [`assembly`]
+//! gives each node its ranks, and what crosses a link ([`node_message`]) is just what the coordinator tells its own node. What happens is recorded as events
 //! ([`fermi_domain::event`]) in the journal, for the launcher and for `--json`.
 //!
 //! Used by `fermi run` and by the agent. It never knows the server.
@@ -18,6 +18,8 @@ pub mod coordinator;
 pub mod deferred;
 pub mod evidence;
 pub mod frame;
+pub mod frame_signature;
+pub mod handshake;
 pub mod hook;
 pub mod joined;
 pub mod launch;

@@ -5,17 +5,21 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use fermi_domain::language::Text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::{Greeting, JoinRefusal};
+use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION, LINK_VERSION_WITHOUT_SECRET};
 use crate::frame::{Inbox, Outbox, Reading};
+use crate::handshake::{self, Challenge, LinkRole, NodeProof, Proof, Session};
 use crate::listen;
 
 /// Each side says at least this often that it lives.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// More than any node needs to introduce itself.
-const LARGEST_GREETING: usize = 64 * 1024;
+/// All that is read of the other side before it has introduced itself and, where there is a secret, proved that it knows it.
+pub const LARGEST_GREETING: usize = 4 * 1024;
+/// So much of it is kept for the proof.
+const ROOM_FOR_PROOF: usize = 256;
 /// How long one try to connect may take: a host that is down does not answer at all. On a bad line the kernel asks again after
 /// one, three and seven seconds; whoever gives up before has to begin anew each time.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(8);
@@ -38,6 +42,12 @@ pub enum JoinAnswer {
         answers_pings: bool,
     },
     Refused(JoinRefusal),
+    /// The node shall prove that it knows the secret.
+    Challenge(Challenge),
+    /// It has; this is the coordinator's own proof. Every frame from here on is signed.
+    Proven {
+        proof: Proof,
+    },
     /// The ranks of a run are at work here. A node may come again: at its next restart the run waits for those it lacks.
     UnderWay {
         run: String,
@@ -64,16 +74,16 @@ impl Link {
     /// A link to a peer that is not known yet and shall introduce itself.
     pub fn to_pending(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Self::new(stream, Inbox::for_messages_up_to(LARGEST_GREETING))
+        Self::new(stream)
     }
 
-    fn new(stream: TcpStream, inbox: Inbox) -> io::Result<Self> {
+    fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let peer = stream.peer_addr().map(shown).unwrap_or_default();
         let (heard, spoke) = (Instant::now(), Instant::now());
         Ok(Self {
             stream,
-            inbox,
+            inbox: Inbox::for_stranger(LARGEST_GREETING),
             outbox: Outbox::default(),
             is_broken: false,
             heard,
@@ -87,6 +97,28 @@ impl Link {
     /// The other side has introduced itself.
     pub fn trust(&mut self) {
         self.inbox.allow_all();
+    }
+
+    /// Asks a node that has greeted with these bytes to prove that it knows the secret.
+    pub fn challenge(&mut self, coordinator: &str, secret: &str, greeting: &[u8]) -> io::Result<Session> {
+        let challenge = Challenge { coordinator: coordinator.to_owned(), nonce: handshake::nonce()? };
+        let answer = JoinAnswer::Challenge(challenge);
+        let session = Session::new(secret, greeting, &serde_json::to_vec(&answer)?)?;
+        self.send(&answer)?;
+        Ok(session)
+    }
+
+    /// Proves the coordinator's side to a node that has proved its own.
+    pub fn prove(&mut self, session: &Session) -> io::Result<()> {
+        self.send(&JoinAnswer::Proven { proof: session.prove(LinkRole::Coordinator) })?;
+        self.sign(session, LinkRole::Coordinator)
+    }
+
+    /// Every frame from here on is signed and checked.
+    fn sign(&mut self, session: &Session, own: LinkRole) -> io::Result<()> {
+        self.outbox.sign(session.signature(own.sends())?);
+        self.inbox.check(session.signature(own.sends().opposite())?);
+        Ok(())
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
@@ -144,10 +176,10 @@ impl Link {
         Ok((self.left_over()?, reading))
     }
 
-    /// The same for the greeting of a peer that is not known yet, of which nothing is passed over.
-    pub fn receive_greeting(&mut self) -> io::Result<(Option<Greeting>, Reading)> {
+    /// The same for a peer that is not known yet, of which nothing is passed over: its next words as it has sent them.
+    pub fn receive_words(&mut self) -> io::Result<(Option<Vec<u8>>, Reading)> {
         let reading = self.fill()?;
-        Ok((self.inbox.take()?, reading))
+        Ok((self.inbox.take_body()?, reading))
     }
 
     fn fill(&mut self) -> io::Result<Reading> {
@@ -201,15 +233,15 @@ fn shown(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
 }
 
-/// One try to reach the coordinator and be taken in.
-pub fn join(address: &str, port: u16, greeting: &Greeting) -> Result<Link, JoinError> {
+/// One try to reach the coordinator and be taken in. Where there is a secret, both sides prove that they know it.
+pub fn join(address: &str, port: u16, greeting: &Greeting, secret: &str) -> Result<Link, JoinError> {
     let candidates = (address, port)
         .to_socket_addrs()
         .map_err(|source| JoinError::Unresolved { name: address.to_owned(), source })?;
     let mut last = None;
     for candidate in candidates {
         match TcpStream::connect_timeout(&candidate, CONNECT_PATIENCE) {
-            Ok(stream) => return introduce(stream, greeting),
+            Ok(stream) => return introduce(stream, greeting, secret),
             Err(error) => last = Some((candidate.to_string(), error)),
         }
     }
@@ -217,33 +249,74 @@ pub fn join(address: &str, port: u16, greeting: &Greeting) -> Result<Link, JoinE
     Err(JoinError::Unreachable { tried, source })
 }
 
-fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> {
+fn introduce(stream: TcpStream, greeting: &Greeting, secret: &str) -> Result<Link, JoinError> {
     let tried = stream.peer_addr().map(shown).unwrap_or_default();
     let not_ours = |source: io::Error| JoinError::NotACoordinator { tried: tried.clone(), source };
-    let mut link = Link::new(stream, Inbox::default()).map_err(not_ours)?;
+    let unproven = || JoinError::Unproven { tried: tried.clone() };
+    let has_secret = !secret.is_empty();
+    let greeting = Greeting {
+        version: if has_secret { LINK_VERSION } else { LINK_VERSION_WITHOUT_SECRET },
+        nonce: has_secret.then(handshake::nonce).transpose().map_err(not_ours)?,
+        ..greeting.clone()
+    };
+    let greeted = serde_json::to_vec(&greeting).map_err(|error| not_ours(error.into()))?;
+    let most = LARGEST_GREETING - ROOM_FOR_PROOF;
+    if greeted.len() > most {
+        return Err(JoinError::GreetingTooLong { length: greeted.len(), most });
+    }
+    let mut link = Link::new(stream).map_err(not_ours)?;
     link.stream.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(not_ours)?;
     link.stream.set_write_timeout(Some(CONNECT_PATIENCE)).map_err(not_ours)?;
-    link.send(greeting).map_err(not_ours)?;
+    link.send(&greeting).map_err(not_ours)?;
+    let mut session = None;
+    let mut is_proven = !has_secret;
     loop {
-        let silent = || not_ours(io::ErrorKind::TimedOut.into());
-        match link.inbox.take().map_err(not_ours)? {
-            Some(JoinAnswer::Welcome { lets_leave, answers_pings, .. }) => {
+        let answered = next_answer(&mut link).map_err(not_ours)?;
+        match serde_json::from_slice(&answered).map_err(|error| not_ours(error.into()))? {
+            JoinAnswer::Welcome { lets_leave, answers_pings, .. } if is_proven => {
+                link.trust();
                 link.stream.set_nonblocking(true).map_err(not_ours)?;
                 link.lets_leave = lets_leave;
                 link.answers_pings = answers_pings;
                 return Ok(link);
             }
-            Some(JoinAnswer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),
-            Some(JoinAnswer::UnderWay { run }) => return Err(JoinError::UnderWay { run }),
-            None => {
-                let before = Instant::now();
-                let reading = link.inbox.fill(&mut link.stream).map_err(not_ours)?;
-                if reading == Reading::Closed || before.elapsed() >= ANSWER_PATIENCE {
-                    return Err(silent());
-                }
+            JoinAnswer::Challenge(_) if !is_proven && session.is_none() => {
+                let begun = Session::new(secret, &greeted, &answered).map_err(not_ours)?;
+                link.send(&NodeProof { proof: begun.prove(LinkRole::Node) }).map_err(not_ours)?;
+                session = Some(begun);
             }
+            JoinAnswer::Proven { proof } if !is_proven => {
+                let session = session.as_ref().filter(|session| session.is_proven(LinkRole::Coordinator, &proof));
+                link.sign(session.ok_or_else(unproven)?, LinkRole::Node).map_err(not_ours)?;
+                is_proven = true;
+            }
+            JoinAnswer::Refused(refusal) => return Err(JoinError::Refused(refusal)),
+            JoinAnswer::UnderWay { run } => return Err(JoinError::UnderWay { run }),
+            // It welcomes or asks out of turn: whatever it is, it does not know the secret.
+            JoinAnswer::Welcome { .. } | JoinAnswer::Challenge(_) | JoinAnswer::Proven { .. } => return Err(unproven()),
         }
     }
+}
+
+/// Waits for the coordinator's next answer, and no longer for one that comes byte by byte.
+fn next_answer(link: &mut Link) -> io::Result<Vec<u8>> {
+    let since = Instant::now();
+    loop {
+        if let Some(answer) = link.inbox.take_body()? {
+            return Ok(answer);
+        }
+        if link.inbox.fill(&mut link.stream)? == Reading::Closed || since.elapsed() >= ANSWER_PATIENCE {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+/// What both sides tell when a message does not fit its signature.
+pub fn forged() -> Text {
+    Text::new(
+        "连接已关闭：该节点与主节点之间有消息在途中被更改、重放、丢弃或反射，签名不符；请检查两台机器之间有什么（代理、他人的设备）",
+        "the link is closed: a message between this node and the first one was changed, repeated, left out or sent back on its way, and does not fit its signature; check what is between the two machines (a proxy, somebody else)",
+    )
 }
 
 /// Why a node is not linked yet.
@@ -257,6 +330,10 @@ pub enum JoinError {
     NotACoordinator { tried: String, source: io::Error },
     #[error("refused")]
     Refused(JoinRefusal),
+    #[error("{tried} has not proved that it knows the secret")]
+    Unproven { tried: String },
+    #[error("the greeting has {length} bytes, and {most} are allowed")]
+    GreetingTooLong { length: usize, most: usize },
     #[error("the run '{run}' is under way there")]
     UnderWay { run: String },
 }

@@ -186,6 +186,8 @@ pub enum NodeReport {
     LeaveAsked {
         signal: i32,
     },
+    /// A message of the coordinator did not fit its signature; the node ends its ranks and leaves.
+    LinkForged,
     /// Nothing, except that the node lives; as a node of an older release says it.
     Alive,
     /// The node lives, and asks for an answer: with it, it knows that the coordinator has heard it since.

@@ -81,7 +81,7 @@ impl World {
                 attempts_before: assignment.policy.attempts_before,
             };
             let nodes = assignment.launch.node_count;
-            let mut assembly = Assembly::new(nodes, nodes, String::new(), String::new());
+            let mut assembly = Assembly::new(nodes, nodes, String::new());
             let _ = assembly.welcome(&greeting(&assignment));
             Role::First(Box::new(First {
                 coordinator: Coordinator::new(policy),

@@ -170,7 +170,7 @@ impl Case<'_> {
         Verdict::of(match loss {
             Loss::SupervisorDied => VerdictKind::supervisor_lost(node),
             Loss::LeaseEnded => VerdictKind::SupervisorLost { node, lease: Some(LeaseHolder::Coordinator) },
-            Loss::Silent => VerdictKind::NodeLost { node },
+            Loss::Silent | Loss::LinkForged => VerdictKind::NodeLost { node },
         })
     }
 

@@ -162,6 +162,7 @@ impl Coordinator {
             | NodeReport::Begun { .. }
             | NodeReport::HangTold { .. }
             | NodeReport::Alive
+            | NodeReport::LinkForged
             | NodeReport::Ping { .. } => {}
         }
     }

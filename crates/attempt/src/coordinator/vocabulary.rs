@@ -45,6 +45,8 @@ pub enum Loss {
     LeaseEnded,
     /// Nothing was heard of it for longer than the run allows.
     Silent,
+    /// What came over its link was not sent so; its own supervisor ends what runs there when the link is closed.
+    LinkForged,
 }
 
 /// A rank that ended badly, with what is known of it.

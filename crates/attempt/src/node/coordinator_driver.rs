@@ -16,10 +16,10 @@ use fermi_process::clock::Monotonic;
 use super::local_node::Node;
 use super::peers::{self, PeerNews, Peers, PendingPeer, Silence};
 use super::start_up::StartUpWatch;
-use crate::assembly::{Assembly, Greeting, node_positions};
+use crate::assembly::{Assembly, Greeting, JoinRefusal, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::link::JoinAnswer;
+use crate::link::{self, JoinAnswer};
 use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Start, Survey};
 use crate::port::Lease;
 use crate::serves::{Served, Serving};
@@ -78,8 +78,7 @@ impl CoordinatorDriver {
             resume: bundle.resume,
             attempts_before: bundle.attempts_before,
         };
-        let mut assembly =
-            Assembly::new(gathering.least_nodes, gathering.nodes, gathering.run.clone(), gathering.secret.clone());
+        let mut assembly = Assembly::new(gathering.least_nodes, gathering.nodes, gathering.run.clone());
         // Our own greeting is right by construction, so there is always a node number 0.
         let _ = assembly.welcome(&Greeting::of(bundle));
         Ok(Self {
@@ -89,7 +88,7 @@ impl CoordinatorDriver {
             assembly,
             own_position: bundle.own_position(),
             is_elastic: gathering.is_elastic(),
-            peers: Peers::new(gathering.nodes)?,
+            peers: Peers::new(gathering.nodes, bundle.node_name.clone(), gathering.secret.clone())?,
             serving: Serving::default(),
             leaving: BTreeMap::new(),
             looked: Instant::now(),
@@ -420,19 +419,23 @@ impl CoordinatorDriver {
     fn take_news(&mut self, news: PeerNews, node: &mut Node) {
         match news {
             // One that comes when the attempt has just begun is let go without a word, and comes again.
-            PeerNews::Greeted(..) if !self.peers.is_listening() => {}
+            PeerNews::Greeted(..) | PeerNews::Unproven(..) if !self.peers.is_listening() => {}
             PeerNews::Greeted(pending, greeting) => self.greet(*pending, &greeting, node),
+            PeerNews::Unproven(pending, greeting, refusal) => refuse(*pending, &greeting, refusal, node),
             PeerNews::Reported { number, reports, is_back } => {
                 if let Some(name) = is_back {
                     node.record(RunEvent::NodeBack { name });
                 }
                 self.take_reports(number, reports, node);
             }
-            PeerNews::Closed { number, unanswered } => {
+            PeerNews::Closed { number, unanswered, is_forged } => {
                 if !self.is_over {
                     let lease = node.bundle().gathering.member_lease_ms().map(Duration::from_millis);
-                    let loss =
-                        if peers::has_lapsed(unanswered, lease) { Loss::LeaseEnded } else { Loss::SupervisorDied };
+                    let loss = match peers::has_lapsed(unanswered, lease) {
+                        _ if is_forged => Loss::LinkForged,
+                        true => Loss::LeaseEnded,
+                        false => Loss::SupervisorDied,
+                    };
                     self.lose(number, loss, node);
                 }
             }
@@ -455,10 +458,7 @@ impl CoordinatorDriver {
                     self.feed(assembled, node);
                 }
             }
-            Err(refusal) => {
-                node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
-                pending.refuse(&JoinAnswer::Refused(refusal));
-            }
+            Err(refusal) => refuse(pending, greeting, refusal, node),
         }
     }
 
@@ -484,6 +484,7 @@ impl CoordinatorDriver {
                 "the connection is closed: it had no answer from the first node for too long, and ended its processes by its \
                  lease",
             ),
+            Loss::LinkForged => link::forged(),
             Loss::Silent => Text::new("长时间没有任何消息", "nothing was heard of it for too long"),
         };
         node.record(RunEvent::NodeLost { name, text });
@@ -511,6 +512,13 @@ impl CoordinatorDriver {
             node.record(RunEvent::Waiting { text });
         }
     }
+}
+
+/// Sends a node away with the reason, in words that its release knows.
+fn refuse(pending: PendingPeer, greeting: &Greeting, refusal: JoinRefusal, node: &mut Node) {
+    let (name, address) = (greeting.name.clone(), pending.address().to_owned());
+    node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
+    pending.refuse(&JoinAnswer::Refused(refusal.as_known_to(greeting.version)));
 }
 
 /// Who is missing and who is there, and when an elastic run that has enough nodes starts without the others.

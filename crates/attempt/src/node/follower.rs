@@ -14,6 +14,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use super::local_node::Node;
 use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
+use crate::frame_signature::ForgedFrame;
 use crate::link::{self, JoinError, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 use fermi_domain::event::{Outcome, RunEvent};
@@ -125,7 +126,7 @@ impl FollowerNode {
                 self.obey(commands, node);
             }
             JoinNews::Refused(refusal) => self.refuse(refusal.text(), refusal.settings(), node),
-            JoinNews::GaveUp(text) => self.refuse(text, vec![Setting::MasterAddress, Setting::MasterPort], node),
+            JoinNews::GaveUp(text, settings) => self.refuse(text, settings, node),
         }
     }
 
@@ -137,7 +138,17 @@ impl FollowerNode {
         let State::Linked(link) = &mut self.state else { return };
         // A link that cannot be written is cut, which shows when it is read.
         let _ = link.flush();
-        let (commands, reading) = link.receive::<NodeCommand>().unwrap_or((Vec::new(), Reading::Closed));
+        let received = link.receive::<NodeCommand>();
+        if received.as_ref().is_err_and(ForgedFrame::is_cause_of) {
+            // What claims to come from the coordinator is not obeyed, and ranks do not go on without it.
+            let _ = link.send(&NodeReport::LinkForged);
+            node.end_at_once();
+            node.record(RunEvent::Waiting { text: link::forged() });
+            let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
+            self.end(Outcome::Failed, Verdict::of(lost), node);
+            return;
+        }
+        let (commands, reading) = received.unwrap_or((Vec::new(), Reading::Closed));
         self.obey(commands, node);
         if reading == Reading::Closed && !self.over {
             node.end_at_once();
@@ -235,7 +246,8 @@ enum JoinNews {
     Waiting(Text),
     Joined(Link),
     Refused(JoinRefusal),
-    GaveUp(Text),
+    /// With what its user would set differently.
+    GaveUp(Text, Vec<Setting>),
 }
 
 /// A thread that tries to join until it is let in: connecting blocks, and the event loop must not.
@@ -250,11 +262,13 @@ impl Join {
         let (send, news) = channel();
         let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
         let greeting = Greeting::of(node.bundle());
+        let secret = node.bundle().gathering.secret.clone();
         let (address, port) = (node.bundle().master_addr.clone(), master_port(node));
         let deadline = Instant::now() + Duration::from_millis(node.bundle().gathering.join_timeout_ms);
         let ring = bell.clone();
         std::thread::Builder::new().name("join".into()).stack_size(256 * 1024).spawn(move || {
-            join(&address, port, &greeting, deadline, |news| {
+            let try_once = || link::join(&address, port, &greeting, &secret);
+            join(&address, port, try_once, deadline, |news| {
                 let heard = send.send(news).is_ok();
                 let _ = ring.write(1);
                 heard
@@ -269,11 +283,17 @@ impl Join {
     }
 }
 
-fn join(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut tell: impl FnMut(JoinNews) -> bool) {
+fn join(
+    address: &str,
+    port: u16,
+    try_once: impl Fn() -> Result<Link, JoinError>,
+    deadline: Instant,
+    mut tell: impl FnMut(JoinNews) -> bool,
+) {
     let mut reminded = Instant::now();
     let mut pause = FIRST_RETRY_AFTER;
     loop {
-        let error = match link::join(address, port, greeting) {
+        let error = match try_once() {
             Ok(link) => {
                 tell(JoinNews::Joined(link));
                 return;
@@ -285,8 +305,14 @@ fn join(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut te
             Err(error) => error,
         };
         let text = why_not_joined(address, port, &error);
-        if Instant::now() >= deadline {
-            tell(JoinNews::GaveUp(text));
+        // Another try would end in the same way.
+        let final_settings = match error {
+            JoinError::Unproven { .. } => Some(vec![Setting::RendezvousSecret]),
+            JoinError::GreetingTooLong { .. } => Some(vec![Setting::RendezvousId]),
+            _ => (Instant::now() >= deadline).then(|| vec![Setting::MasterAddress, Setting::MasterPort]),
+        };
+        if let Some(settings) = final_settings {
+            tell(JoinNews::GaveUp(text, settings));
             return;
         }
         if reminded.elapsed() >= REMIND_EVERY {
@@ -334,6 +360,21 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
                 ),
             )
         }
+        JoinError::NotACoordinator { source, .. } if ForgedFrame::is_cause_of(source) => link::forged(),
+        JoinError::Unproven { tried } => Text::new(
+            format!(
+                "{tried} 上的程序没有证明自己知道集合口令，本节点没有加入；那里的 fermi 可能是旧版本（请更新），也可能不是您的主节点"
+            ),
+            format!(
+                "what listens at {tried} has not proved that it knows the rendezvous secret, and this node has not joined; it is an older fermi (update it), or not your first node"
+            ),
+        ),
+        JoinError::GreetingTooLong { length, most } => Text::new(
+            format!("本节点的自我介绍有 {length} 字节，最多允许 {most} 字节；请缩短 --rdzv-id 或 --role"),
+            format!(
+                "what this node says of itself has {length} bytes, at most {most} are allowed; shorten --rdzv-id or --role"
+            ),
+        ),
         JoinError::NotACoordinator { tried, .. } => Text::new(
             format!("{tried} 上有程序在监听，但不是在等待节点的 fermi run（也许有另一个任务正在使用该端口）"),
             format!(

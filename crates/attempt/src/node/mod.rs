@@ -21,6 +21,8 @@ mod parking;
 mod peers;
 mod rank_processes;
 mod rank_watch;
+#[cfg(test)]
+mod relayed_links;
 mod start_up;
 mod step_watch;
 mod warden_watch;

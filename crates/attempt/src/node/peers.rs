@@ -9,14 +9,17 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use fermi_domain::event::RunEvent;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use crate::assembly::Greeting;
+use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
+use crate::frame_signature::ForgedFrame;
+use crate::handshake::{self, LinkRole, NodeProof, Reception, Session};
 use crate::link::{self, JoinAnswer, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
-/// A [`PendingPeer`] has this long to introduce itself, on a bad line too.
+/// A [`PendingPeer`] has this long to introduce and prove itself, on a bad line too.
 const GREETING_PATIENCE: Duration = Duration::from_secs(10);
 /// So many may be about to introduce themselves beside the nodes that are expected.
 const MOST_PENDING_PEERS: usize = 64;
@@ -30,12 +33,14 @@ const LISTENER: u64 = 0;
 /// How many ready links are taken at once.
 const AT_ONCE: usize = 256;
 
-/// A connection that has not introduced itself.
+/// A connection that has not introduced itself, or not proved that it knows the secret.
 #[derive(Debug)]
 pub struct PendingPeer {
     key: u64,
     link: Link,
     since: Instant,
+    /// What it has introduced itself as, and what its proof is held against.
+    challenged: Option<(Greeting, Session)>,
 }
 
 impl PendingPeer {
@@ -90,7 +95,10 @@ pub fn has_lapsed(unanswered: Option<Duration>, lease: Option<Duration>) -> bool
 /// What a look at the links brought. Nodes are known by their numbers in the assembly.
 #[derive(Debug)]
 pub enum PeerNews {
+    /// It has introduced itself, and proved that it knows the secret where there is one.
     Greeted(Box<PendingPeer>, Greeting),
+    /// It is not let in.
+    Unproven(Box<PendingPeer>, Greeting, JoinRefusal),
     Reported {
         number: usize,
         reports: Vec<NodeReport>,
@@ -102,6 +110,8 @@ pub enum PeerNews {
         number: usize,
         /// For how long it had no answer to its pings; none of a node that has not asked.
         unanswered: Option<Duration>,
+        /// Whether it is given up for a message that one of the two has not sent so.
+        is_forged: bool,
     },
 }
 
@@ -114,6 +124,9 @@ pub enum Silence {
 
 #[derive(Debug)]
 pub struct Peers {
+    /// The name of this node, and what the others must know to be let in; empty where everybody is.
+    own_name: String,
+    secret: String,
     listener: Option<TcpListener>,
     watch: Epoll,
     next_key: u64,
@@ -127,9 +140,11 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// For a run of so many nodes.
-    pub fn new(nodes: u32) -> io::Result<Self> {
+    /// For a run of so many nodes that know this secret.
+    pub fn new(nodes: u32, own_name: String, secret: String) -> io::Result<Self> {
         Ok(Self {
+            own_name,
+            secret,
             listener: None,
             watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next_key: LISTENER + 1,
@@ -247,7 +262,7 @@ impl Peers {
             if key == LISTENER {
                 self.accept();
             } else if let Some(pending) = self.pending.remove(&key) {
-                news.extend(self.read_greeting(pending));
+                news.extend(self.read_pending(pending));
             } else if let Some(number) = self.numbers.get(&key).copied() {
                 if event.events().contains(EpollFlags::EPOLLOUT) {
                     self.flush(number);
@@ -265,7 +280,7 @@ impl Peers {
             self.next_key += 1;
             let Ok(link) = Link::to_pending(stream) else { continue };
             if self.watch.add(link.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
-                self.pending.insert(key, PendingPeer { key, link, since: Instant::now() });
+                self.pending.insert(key, PendingPeer { key, link, since: Instant::now(), challenged: None });
             }
             if self.pending.len() > self.most_pending {
                 self.pending.pop_first();
@@ -273,22 +288,55 @@ impl Peers {
         }
     }
 
-    fn read_greeting(&mut self, mut pending: PendingPeer) -> Option<PeerNews> {
-        let (greeting, reading) = pending.link.receive_greeting().unwrap_or((None, Reading::Closed));
-        match greeting {
-            Some(greeting) => Some(PeerNews::Greeted(Box::new(pending), greeting)),
-            None => {
+    fn read_pending(&mut self, mut pending: PendingPeer) -> Option<PeerNews> {
+        let (words, reading) = pending.link.receive_words().unwrap_or((None, Reading::Closed));
+        match (words, pending.challenged.take()) {
+            (Some(words), None) => self.receive(pending, &words),
+            (Some(words), Some((greeting, session))) => Self::judge(pending, greeting, &session, &words),
+            (None, challenged) => {
                 if reading != Reading::Closed {
-                    self.pending.insert(pending.key, pending);
+                    self.pending.insert(pending.key, PendingPeer { challenged, ..pending });
                 }
                 None
             }
         }
     }
 
+    /// What is made of a greeting. One that cannot be read is no node's, nor is one whose link cannot be written.
+    fn receive(&mut self, mut pending: PendingPeer, words: &[u8]) -> Option<PeerNews> {
+        let greeting: Greeting = serde_json::from_slice(words).ok()?;
+        match handshake::reception(&greeting, &self.secret) {
+            Reception::Believe => Some(PeerNews::Greeted(Box::new(pending), greeting)),
+            Reception::Refuse(refusal) => Some(PeerNews::Unproven(Box::new(pending), greeting, refusal)),
+            Reception::Challenge => {
+                let session = pending.link.challenge(&self.own_name, &self.secret, words).ok()?;
+                pending.challenged = Some((greeting, session));
+                self.pending.insert(pending.key, pending);
+                None
+            }
+        }
+    }
+
+    /// Whether a node that was challenged knows the secret.
+    fn judge(mut pending: PendingPeer, greeting: Greeting, session: &Session, words: &[u8]) -> Option<PeerNews> {
+        let shown: NodeProof = serde_json::from_slice(words).ok()?;
+        if !session.is_proven(LinkRole::Node, &shown.proof) {
+            return Some(PeerNews::Unproven(Box::new(pending), greeting, JoinRefusal::WrongSecret));
+        }
+        pending.link.prove(session).ok()?;
+        Some(PeerNews::Greeted(Box::new(pending), greeting))
+    }
+
     fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
         let Some(peer) = self.joined.get_mut(&number) else { return };
-        let (reports, reading) = peer.link.receive().unwrap_or((Vec::new(), Reading::Closed));
+        let received = peer.link.receive();
+        let is_forged = received.as_ref().is_err_and(ForgedFrame::is_cause_of);
+        if is_forged {
+            // What goes to the node is whole as before, so that its user hears why it is sent away.
+            let told = RunEvent::Waiting { text: link::forged() };
+            let _ = peer.link.send(&NodeCommand::Tell(Some(Box::new(told))));
+        }
+        let (reports, reading) = received.unwrap_or((Vec::new(), Reading::Closed));
         let unanswered = peer.answers.lacking(Instant::now());
         for report in &reports {
             if let NodeReport::Ping { sent_ms } = report {
@@ -299,11 +347,12 @@ impl Peers {
         if reports.iter().any(|report| matches!(report, NodeReport::Ping { .. })) {
             peer.answers.given(Instant::now());
         }
+        let is_forged = is_forged || reports.contains(&NodeReport::LinkForged);
         let is_heard = reading == Reading::Some;
         let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });
-        if reading == Reading::Closed {
-            news.push(PeerNews::Closed { number, unanswered });
+        if reading == Reading::Closed || is_forged {
+            news.push(PeerNews::Closed { number, unanswered, is_forged });
         }
     }
 
@@ -367,7 +416,8 @@ mod tests {
             version: LINK_VERSION,
             fermi: "1".into(),
             run: "r".into(),
-            secret: "s".into(),
+            secret: String::new(),
+            nonce: None,
             name: "gn7".into(),
             node_rank: None,
             ranks: 1,
@@ -378,7 +428,7 @@ mod tests {
     }
 
     fn listening() -> (Peers, u16) {
-        let mut peers = Peers::new(2).unwrap();
+        let mut peers = Peers::new(2, "gn6".into(), String::new()).unwrap();
         peers.listener = Some(TcpListener::bind("127.0.0.1:0").unwrap());
         let listener = peers.listener.as_ref().unwrap();
         listener.set_nonblocking(true).unwrap();

@@ -216,6 +216,7 @@ pub(super) fn greeting(assignment: &Assignment) -> Greeting {
         fermi: String::new(),
         run: String::new(),
         secret: String::new(),
+        nonce: None,
         name: assignment.launch.node_name.clone(),
         node_rank: Some(assignment.run.node_rank.0),
         ranks: u32::try_from(assignment.launch.ranks.len()).unwrap_or(u32::MAX),
