@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,6 +45,8 @@ use crate::wake::{self, Beat, Pulse};
 
 /// An answer of the server that is older renews no lease.
 const OLDEST_ANSWER_MS: u64 = 5_000;
+/// How often is looked for what runs have left whose keepers died unseen.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// What is told to the one thread.
 enum Event {
@@ -51,6 +54,8 @@ enum Event {
     /// Everything for a launch is there, or why not.
     Ready(Owned, Result<Box<NodeBundle>, PrepareRefusal>),
     KeepersGone(Owned, Vec<Ended>),
+    /// What was left of runs whose keepers died.
+    Swept(Vec<Ended>),
     Taken(RunKey, UploadKind),
     /// A child may have ended, or the agent shall.
     Woken,
@@ -143,6 +148,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         tell,
     };
     agent.take_over(found);
+    start_sweeper(agent.data.live(), agent.events.clone())?;
     let lived = agent.live(&inbox, &stop);
     agent.shared.pulse.set(Beat::Over);
     outbox.ring();
@@ -213,6 +219,20 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
     Ok(())
 }
 
+/// A note that could not be read when its run ended, or when we started, is nobody's once it can be.
+fn start_sweeper(live_notes: PathBuf, events: Sender<Event>) -> io::Result<()> {
+    thread::Builder::new().name("sweep".into()).stack_size(128 * 1024).spawn(move || {
+        loop {
+            thread::sleep(SWEEP_EVERY);
+            let ended = stale::sweep_stale(&live_notes);
+            if !ended.is_empty() && events.send(Event::Swept(ended)).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(())
+}
+
 struct Agent<T> {
     client: HttpUploadClient,
     hidden: Vec<OsString>,
@@ -271,12 +291,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
             }
             Event::Ready(Owned { run, .. }, Err(refusal)) => self.failed(refusal.for_run(run)),
             Event::KeepersGone(Owned { run, .. }, ended) => {
-                for Ended { run, killed } in ended {
-                    self.tell(AgentNews::Swept { run, killed });
-                }
+                self.swept(ended);
                 self.shared.live.remove(&run);
                 self.apply(AgentInput::KeepersGone(run));
             }
+            Event::Swept(ended) => self.swept(ended),
             Event::Taken(run, kind) => {
                 if kind == UploadKind::Journal {
                     self.streams.order(UploadOrder::JournalTaken(run.clone()));
@@ -288,6 +307,12 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Woken => drop(sweep::reap(&mut |_, _| {})),
         }
         Ok(())
+    }
+
+    fn swept(&self, ended: Vec<Ended>) {
+        for Ended { run, killed } in ended {
+            self.tell(AgentNews::Swept { run, killed });
+        }
     }
 
     /// The server was there when it was asked: runs that hold a lease from it may go on. An answer that has lain about is

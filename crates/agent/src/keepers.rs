@@ -107,22 +107,8 @@ pub fn watch(
             ended.extend(stale::sweep_stale(&live_notes));
         }
         gone(ended);
-        take_note_away(&run_id, &live_notes);
     })?;
     Ok(())
-}
-
-/// A note that could not be read while the run ended is nobody's once it can be.
-fn take_note_away(run_id: &str, live_notes: &Path) {
-    let is_there = || match LiveRun::find(live_notes, run_id) {
-        Ok(note) => note.is_some(),
-        // What is no note will not become one.
-        Err(error) => error.kind() != io::ErrorKind::InvalidData,
-    };
-    while is_there() {
-        let _ = stale::sweep_stale(live_notes);
-        thread::sleep(LOOK_AGAIN_EVERY);
-    }
 }
 
 /// The lock, as soon as it can be opened; none where its folder was deleted.
