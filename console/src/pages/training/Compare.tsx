@@ -1,10 +1,10 @@
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { metricsQuery, OFTEN, taskQuery } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
-import type { Metrics, Task } from '~/api/types';
+import type { Task } from '~/api/types';
 import { Plot } from '~/charts/Plot';
+import { Banner } from '~/ui/Banner';
 import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
@@ -13,6 +13,7 @@ import { SkeletonRows } from '~/ui/Skeleton';
 import { seriesClass } from '~/ui/series';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
+import { type Compared, compared, coursesOf } from './compared';
 
 const SERIES = ['loss', 'tokensPerS'] as const;
 const NO_MARKS: [] = [];
@@ -24,11 +25,13 @@ export function Compare({ ids }: { ids: readonly string[] }) {
   const metrics = useQueries({
     queries: ids.map((id) => ({
       ...metricsQuery(id, { series: SERIES.join(','), rank: 0, maxPoints: 400 }),
+      // What is held of one task is nothing of another.
+      placeholderData: undefined,
       refetchInterval: OFTEN,
     })),
   });
-  const known = tasks.flatMap((one) => (one.data ? [one.data] : []));
-  const answers = metrics.flatMap((one) => (one.data ? [one.data] : []));
+  const all = compared(ids, tasks, metrics);
+  const known = all.flatMap((one) => one.task ?? []);
   const isLoading = [...tasks, ...metrics].some((one) => one.isPending);
   const columns: Column<Task>[] = [
     {
@@ -72,6 +75,13 @@ export function Compare({ ids }: { ids: readonly string[] }) {
         }
       />
       <div className="flex flex-col gap-4">
+        {all.map(({ id, task, error }) =>
+          error ? (
+            <Banner key={id} tone="bad">
+              {w.training.compareMissing(task?.name ?? id, error.message || w.common.unreachable)}
+            </Banner>
+          ) : null,
+        )}
         <Card>
           <Table label={w.training.compareTitle} columns={columns} rows={known} rowKey={(task) => task.id} />
         </Card>
@@ -80,7 +90,7 @@ export function Compare({ ids }: { ids: readonly string[] }) {
         ) : (
           <Card bodyClass="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
             {SERIES.map((name) => (
-              <Course key={name} name={name} ids={ids} tasks={known} answers={answers} />
+              <Course key={name} name={name} all={all} />
             ))}
           </Card>
         )}
@@ -89,26 +99,10 @@ export function Compare({ ids }: { ids: readonly string[] }) {
   );
 }
 
-type CourseProps = {
-  name: (typeof SERIES)[number];
-  ids: readonly string[];
-  tasks: readonly Task[];
-  answers: readonly Metrics[];
-};
-
-function Course({ name, ids, tasks, answers }: CourseProps) {
+function Course({ name, all }: { name: (typeof SERIES)[number]; all: readonly Compared[] }) {
   const { w, value, number } = useWords();
   const title = name === 'loss' ? w.training.loss : w.training.speed;
-  const courses = useMemo(
-    () =>
-      ids.flatMap((id, at) => {
-        const points = answers[at]?.series.find((one) => one.name === name)?.points ?? [];
-        const samples = points.flatMap((point) => (point.step == null ? [] : [{ x: point.step, y: point.value }]));
-        const label = tasks.find((task) => task.id === id)?.name ?? id;
-        return samples.length > 0 ? [{ label: `${label} · ${id}`, colour: at, samples }] : [];
-      }),
-    [ids, tasks, answers, name],
-  );
+  const courses = coursesOf(all, name);
   if (courses.length === 0) return name === 'loss' ? <Empty title={w.training.compareNone} /> : null;
   return (
     <Plot

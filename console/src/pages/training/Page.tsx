@@ -14,7 +14,7 @@ const Compare = lazy(() => import('./Compare').then((module) => ({ default: modu
 export function Page() {
   const { w } = useWords();
   const { compare } = route.useSearch();
-  const ids = compare?.split(',').filter(Boolean) ?? [];
+  const ids = [...new Set(compare?.split(',').filter(Boolean))];
   if (ids.length > 0) {
     return (
       <Suspense fallback={<SkeletonRows count={4} className="h-24" />}>

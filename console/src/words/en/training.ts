@@ -48,6 +48,7 @@ export const training: Words['training'] = {
   compareTitle: 'Compare tasks',
   compareBack: 'Back to the list',
   compareNone: 'These tasks report no loss',
+  compareMissing: (name, why) => `${name} is left out: ${why}`,
   count: (n) => many(n, 'task'),
   loaded: (n) => `${n} loaded`,
   empty: 'No training tasks yet',

@@ -45,6 +45,7 @@ export const training = {
   compareTitle: '任务对比',
   compareBack: '返回列表',
   compareNone: '这些任务没有报告损失',
+  compareMissing: (name: string, why: string) => `${name} 无法对比：${why}`,
   count: (n: string) => `${n} 个任务`,
   loaded: (n: string) => `已加载 ${n} 个`,
   empty: '还没有训练任务',

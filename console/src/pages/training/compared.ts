@@ -1,0 +1,30 @@
+import type { Metrics, Task } from '~/api/types';
+import type { Course } from '~/charts/Plot';
+
+type Asked<T> = { data?: T | undefined; error: Error | null };
+
+/** One of several tasks: what is known of it, or why nothing is. */
+export type Compared = { id: string; task: Task | undefined; metrics: Metrics | undefined; error: Error | null };
+
+/** Each task keeps its place, so that its name and colour stay its own when another is missing. */
+export function compared(
+  ids: readonly string[],
+  tasks: readonly Asked<Task>[],
+  metrics: readonly Asked<Metrics>[],
+): Compared[] {
+  return ids.map((id, at) => ({
+    id,
+    task: tasks[at]?.data,
+    metrics: metrics[at]?.data,
+    error: tasks[at]?.error ?? metrics[at]?.error ?? null,
+  }));
+}
+
+/** One number of each task that reports it, by steps. */
+export function coursesOf(all: readonly Compared[], name: string): Course[] {
+  return all.flatMap(({ id, task, metrics }, at) => {
+    const points = metrics?.series.find((one) => one.name === name)?.points ?? [];
+    const samples = points.flatMap(({ step, value }) => (step == null ? [] : [{ x: step, y: value }]));
+    return samples.length > 0 ? [{ label: `${task?.name ?? id} · ${id}`, colour: at, samples }] : [];
+  });
+}
