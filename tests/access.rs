@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::{Fleet, Place, Run};
+use crate::support::{Fleet, Place, Run, eventually};
 use serde_json::Value;
 
 fn mode(path: &Path) -> u32 {
@@ -22,6 +22,24 @@ fn who_starts_a_server_is_let_in_and_others_are_not() {
     let log = fs::read_to_string(fleet.place.path().join("server.log")).unwrap();
     let token = fs::read_to_string(fleet.data().join("token")).unwrap();
     assert!(!log.contains(token.trim()), "{log}");
+}
+
+#[test]
+fn a_server_for_programs_names_the_file_of_its_token_alone() {
+    let place = Place::new();
+    let data = place.path().join("server");
+    for start in ["first", "second"] {
+        let mut command = place.fermi(["server", "--json", "--listen", "127.0.0.1:0", "--data-dir"]);
+        let server = Run::start(command.arg(&data));
+        eventually("it to listen", || server.stdout_so_far().contains("\"listening\"").then_some(()));
+        server.signal(libc::SIGTERM);
+        let ended = server.ended();
+        let token = fs::read_to_string(data.join("token")).unwrap();
+        let said = ended.out() + &ended.err();
+        assert!(!said.contains(token.trim()), "at the {start} start: {said}");
+        let first: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+        assert_eq!(first, serde_json::json!({"event": "token", "file": data.join("token")}), "at the {start} start");
+    }
 }
 
 #[test]

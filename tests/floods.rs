@@ -1,18 +1,21 @@
-//! A thousand slow and half-sent requests at a server that may open 512 files: others are answered, and it ends in time.
+//! Floods at a server that may open 512 files: others are answered, its memory stays within bounds, and it ends in time.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Place, Run, eventually};
 
 const FILES: &str = "512";
 const SLOW: usize = 1_000;
 /// For how long the others ask meanwhile.
-const MEANWHILE: Duration = Duration::from_secs(4);
+const MEANWHILE: Duration = Duration::from_secs(3);
 
 /// What a stranger, or one with a token and nothing to say, has sent so far.
 fn beginning(number: usize, token: &str) -> Vec<u8> {
@@ -31,10 +34,124 @@ fn beginning(number: usize, token: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn memory_kib(pid: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.split_whitespace().next().unwrap().parse().unwrap()
+/// The most by which a flood may make the server grow.
+const MOST_MEMORY_KIB: u64 = 50 << 10;
+/// Within this others are answered.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
+
+/// A server on which a flood comes down.
+struct Flooded {
+    place: Place,
+    server: Run,
+    address: SocketAddr,
+    token: String,
+    /// Its memory before the flood, and the most since.
+    usual_kib: u64,
+    most_kib: u64,
+    answers: Vec<Duration>,
+}
+
+impl Flooded {
+    fn start() -> Self {
+        let place = Place::new();
+        let data = place.path().join("server");
+        let mut limited = place.program("sh");
+        limited.args(["-c", "ulimit -n $0 && exec \"$@\"", FILES, env!("CARGO_BIN_EXE_fermi"), "server", "--json"]);
+        let server = Run::start(limited.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(&data));
+        let address: SocketAddr = eventually("the server's address", || {
+            let said = server.stdout_so_far();
+            let mut said = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            said.find_map(|line| line["address"].as_str()?.trim_start_matches("http://").parse().ok())
+        });
+        let token = fs::read_to_string(data.join("token")).unwrap().trim().to_owned();
+        let mut flooded = Self { place, server, address, token, usual_kib: 0, most_kib: 0, answers: Vec::new() };
+        flooded.others_ask();
+        flooded.answers.clear();
+        flooded.flood_begins();
+        flooded
+    }
+
+    /// What is there now is as usual.
+    fn flood_begins(&mut self) {
+        self.usual_kib = self.memory_kib();
+        self.most_kib = self.usual_kib;
+    }
+
+    /// What the server has allocated; pages of its file come and go.
+    fn memory_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// Another user and a stranger ask and are answered.
+    fn others_ask(&mut self) {
+        for path in ["/livez", "/api/v1/overview"] {
+            let (took, status) = ask(self.address, path, &self.token);
+            assert_eq!(status, "200", "{path} after {} answers", self.answers.len());
+            self.answers.push(took);
+        }
+        self.most_kib = self.most_kib.max(self.memory_kib());
+    }
+
+    /// Floods from threads of their own while others ask; each thread sends until it is told that it is enough. The answer is how
+    /// often the flood was answered how.
+    fn meanwhile(
+        &mut self,
+        threads: usize,
+        send: impl Fn(SocketAddr, usize, usize) -> String + Sync,
+    ) -> BTreeMap<String, usize> {
+        let (is_enough, address) = (AtomicBool::new(false), self.address);
+        let statuses = Mutex::new(BTreeMap::new());
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (send, is_enough, statuses) = (&send, &is_enough, &statuses);
+                scope.spawn(move || {
+                    for turn in 0.. {
+                        if is_enough.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let status = send(address, thread, turn);
+                        *statuses.lock().unwrap().entry(status).or_default() += 1;
+                    }
+                });
+            }
+            let began = Instant::now();
+            // The flood ends also where an answer is missed, or its threads would go on for ever.
+            let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                while began.elapsed() < MEANWHILE {
+                    self.others_ask();
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }));
+            is_enough.store(true, Ordering::Relaxed);
+            asked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+        statuses.into_inner().unwrap()
+    }
+
+    /// Others were answered in time, the memory stayed within bounds, and the server ends when it is told to.
+    fn end(mut self) {
+        self.answers.sort();
+        let at = |percent: usize| self.answers[(self.answers.len() * percent / 100).min(self.answers.len() - 1)];
+        let (usual, most) = (self.usual_kib, self.most_kib);
+        eprintln!(
+            "{} answers, half within {:?}, 99 of 100 within {:?}, all within {:?}; {} KiB more",
+            self.answers.len(),
+            at(50),
+            at(99),
+            at(100),
+            most - usual
+        );
+        // One in a hundred may be the slowness of a machine that is busy with other tests.
+        assert!(at(99) <= ANSWERED_WITHIN, "{:?}", self.answers);
+        assert!(most - usual <= MOST_MEMORY_KIB, "from {usual} to {most} KiB");
+        let asked = Instant::now();
+        self.server.signal(libc::SIGTERM);
+        let ended = self.server.ended();
+        assert_eq!(ended.code(), Some(0), "{}", ended.err());
+        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    }
 }
 
 /// How long a request takes over a connection of its own, and its status.
@@ -66,31 +183,15 @@ fn is_connected(agent: &Run) -> Option<()> {
 #[test]
 fn a_thousand_half_sent_requests_keep_nobody_out() {
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 4_096, 4_096).unwrap();
-    let place = Place::new();
-    let data = place.path().join("server");
-    let mut limited = place.program("sh");
-    limited.args(["-c", "ulimit -n $0 && exec \"$@\"", FILES, env!("CARGO_BIN_EXE_fermi"), "server", "--json"]);
-    let server = Run::start(limited.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(&data));
-    let address: SocketAddr = eventually("the server's address", || {
-        let said = server.stdout_so_far();
-        let mut said = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        said.find_map(|line| line["address"].as_str()?.trim_start_matches("http://").parse().ok())
-    });
-    let token = fs::read_to_string(data.join("token")).unwrap().trim().to_owned();
-    let url = format!("http://{address}");
-    let early = agent(&place, &url, &token, "early");
+    let mut flooded = Flooded::start();
+    let (address, token, url) = (flooded.address, flooded.token.clone(), format!("http://{}", flooded.address));
+    let early = agent(&flooded.place, &url, &token, "early");
     eventually("an agent to be there", || is_connected(&early));
-    // A machine that is busy with other things is slow without a flood too.
-    let usual =
-        (0..5).map(|_| ask(address, "/api/v1/overview", &token)).inspect(|(_, status)| assert_eq!(status, "200"));
-    let bound = Duration::from_secs(1).max(20 * usual.map(|(took, _)| took).max().unwrap_or_default());
-    let before = memory_kib(server.pid());
+    flooded.flood_begins();
 
     let mut slow: Vec<TcpStream> = Vec::with_capacity(SLOW);
-    let mut answers: Vec<Duration> = Vec::new();
     let mut late = None;
     let began = Instant::now();
-    let mut most = before;
     while began.elapsed() < MEANWHILE || slow.len() < SLOW {
         for _ in 0..50 {
             if slow.len() < SLOW
@@ -103,26 +204,11 @@ fn a_thousand_half_sent_requests_keep_nobody_out() {
         }
         // A byte now and then, from those that were not hung up on.
         slow.iter_mut().for_each(|stream| drop(stream.write(b"x")));
-        for path in ["/livez", "/api/v1/overview"] {
-            let (took, status) = ask(address, path, &token);
-            assert_eq!(status, "200", "{path} after {} ms", began.elapsed().as_millis());
-            answers.push(took);
-        }
-        most = most.max(memory_kib(server.pid()));
+        flooded.others_ask();
         if slow.len() == SLOW && late.is_none() {
-            late = Some(agent(&place, &url, &token, "late"));
+            late = Some(agent(&flooded.place, &url, &token, "late"));
         }
     }
-    answers.sort();
-    let slowest = answers[answers.len() * 9 / 10];
-    eprintln!(
-        "{} answers, the slowest tenth from {slowest:?}, {:?} at most; {} KiB more",
-        answers.len(),
-        answers.last(),
-        most - before
-    );
-    assert!(slowest <= bound, "more than {bound:?}: {answers:?}");
-    assert!(most - before <= 50 << 10, "from {before} to {most} KiB");
     let late = late.unwrap();
     eventually("a second agent to come in", || is_connected(&late));
     assert!(
@@ -130,13 +216,43 @@ fn a_thousand_half_sent_requests_keep_nobody_out() {
         "the first one was never hung up on: {}",
         early.stdout_so_far()
     );
-
-    let asked = Instant::now();
-    server.signal(libc::SIGTERM);
-    server.ended();
-    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    flooded.end();
     for agent in [early, late] {
         agent.signal(libc::SIGTERM);
         agent.ended();
     }
+}
+
+/// Sends a request over a connection of its own; its status.
+fn post(address: SocketAddr, path: &str, headers: &str, body: &[u8]) -> String {
+    let mut said = Vec::new();
+    let asked = TcpStream::connect_timeout(&address, Duration::from_secs(10)).and_then(|mut stream| {
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body)?;
+        stream.read_to_end(&mut said)
+    });
+    let status = String::from_utf8_lossy(&said).split(' ').nth(1).map(str::to_owned);
+    status.unwrap_or_else(|| format!("{:?}", asked.map_err(|error| error.kind())))
+}
+
+#[test]
+fn a_flood_of_log_ins_keeps_nobody_out_and_leaves_no_memory_behind() {
+    let mut flooded = Flooded::start();
+    let headers = "Content-Type: application/json\r\nX-Fermi-Front-End: x\r\n";
+    for _ in 0..2 {
+        // A name is tried once: the next try would have to wait.
+        let statuses = flooded.meanwhile(40, |address, thread, turn| {
+            let body = json!({"user": format!("u{thread}x{turn}"), "password": "a guess"}).to_string();
+            post(address, "/api/v1/session", headers, body.as_bytes())
+        });
+        eprintln!("{statuses:?}");
+        assert!(statuses.get("401").is_some_and(|&tried| tried >= 20), "{statuses:?}");
+        assert!(statuses.keys().all(|status| status == "401" || status == "429"), "{statuses:?}");
+    }
+    flooded.end();
 }

@@ -7,13 +7,6 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 
-/// A secret that was read, or made just now.
-#[derive(Debug)]
-pub struct Key {
-    pub word: String,
-    pub is_new: bool,
-}
-
 /// Others than its owner may enter a folder or read a file that holds secrets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooOpen {
@@ -44,10 +37,10 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads the file, or makes it with a random word.
-pub fn read_or_make(path: &Path) -> io::Result<Key> {
+/// The word of the file, which is made with a random one where it is not there.
+pub fn read_or_make(path: &Path) -> io::Result<String> {
     match fs::read_to_string(path) {
-        Ok(text) if !text.trim().is_empty() => return Ok(Key { word: text.trim().to_owned(), is_new: false }),
+        Ok(text) if !text.trim().is_empty() => return Ok(text.trim().to_owned()),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -62,7 +55,7 @@ pub fn read_or_make(path: &Path) -> io::Result<Key> {
     file.sync_all()?;
     fs::rename(&aside, path)?;
     keep_name(path)?;
-    Ok(Key { word, is_new: true })
+    Ok(word)
 }
 
 /// Waits until the name of a file survives a power cut, as its bytes do.
@@ -85,11 +78,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let made = read_or_make(&path).unwrap();
-        assert!(made.is_new && made.word.len() == 48);
+        assert_eq!(made.len(), 48);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(check_private(&path).unwrap(), Ok(()));
-        let again = read_or_make(&path).unwrap();
-        assert!(!again.is_new && again.word == made.word);
+        assert_eq!(read_or_make(&path).unwrap(), made);
     }
 
     #[test]

@@ -68,12 +68,11 @@ pub enum ServerNews {
 pub struct ServerToken {
     pub file: PathBuf,
     pub word: String,
-    pub is_new: bool,
 }
 
 impl std::fmt::Debug for ServerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerToken").field("file", &self.file).field("is_new", &self.is_new).finish_non_exhaustive()
+        f.debug_struct("ServerToken").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
@@ -188,8 +187,8 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
     let key_of_secrets = folder.join(fermi_store::backup::KEY_OF_SECRETS);
     refuse_if_open(&key_of_secrets, 0o600)?;
-    let vault = Vault::new(&key_file::read_or_make(&key_of_secrets).map_err(in_folder)?.word);
-    let core = Core::new(store, chunks, secret.word, vault, folder.clone(), options.settings.clone());
+    let vault = Vault::new(&key_file::read_or_make(&key_of_secrets).map_err(in_folder)?);
+    let core = Core::new(store, chunks, secret, vault, folder.clone(), options.settings.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     core.refresh_accounts().await?;
@@ -297,11 +296,11 @@ fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerEr
     let Door::Closed { token_file } = &options.door else { return Ok(None) };
     let file = token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
     refuse_if_open(&file, 0o600)?;
-    let key = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
-    if key.word.len() < SHORTEST_TOKEN {
+    let word = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
+    if word.len() < SHORTEST_TOKEN {
         return Err(ServerError::ShortToken { file });
     }
-    Ok(Some(ServerToken { file, word: key.word, is_new: key.is_new }))
+    Ok(Some(ServerToken { file, word }))
 }
 
 fn client_secret(file: &Path) -> Result<String, ServerError> {

@@ -224,9 +224,9 @@ pub fn no_folder() -> CommandProblem {
 fn tell(output: &DaemonOutput, news: &ServerNews, folder: &std::path::Path, as_json: bool) {
     match news {
         ServerNews::Listening { address, token, is_encrypted, fingerprint } if as_json => {
-            if let Some(ServerToken { file, word, is_new }) = token {
-                let word = is_new.then_some(word);
-                output.print(&format!("{}\n", json!({"event": "token", "file": file, "token": word})));
+            // The file's name alone: what is printed is kept in logs that others read.
+            if let Some(ServerToken { file, .. }) = token {
+                output.print(&format!("{}\n", json!({"event": "token", "file": file})));
             }
             let mut line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
             if *is_encrypted {
