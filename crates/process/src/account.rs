@@ -53,7 +53,8 @@ impl SystemAccount {
             .filter_map(|gid| Group::from_gid(Gid::from_raw(*gid)).ok().flatten())
             .map(|it| it.name)
             .collect();
-        let limited = LimitedAccount { name: &user.name, uid: user.uid.as_raw(), gids: &groups, groups: &names };
+        let limited =
+            LimitedAccount { name: &user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups: &names };
         let limits = limits_of(&limited, &files_of_limits());
         Ok(Some(Self {
             limits,

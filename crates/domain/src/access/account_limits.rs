@@ -97,7 +97,8 @@ impl AccountLimit {
 pub struct LimitedAccount<'a> {
     pub name: &'a str,
     pub uid: u32,
-    pub gids: &'a [u32],
+    /// Its own group; it may be in others.
+    pub gid: u32,
     pub groups: &'a [String],
 }
 
@@ -174,12 +175,15 @@ fn kind_of(kind: &str) -> Option<(bool, bool)> {
 impl LimitedAccount<'_> {
     /// A name, `@group`, `*`, or a range of numbers such as `1000:` and `@100:200`.
     fn named_by(&self, domain: &str) -> Option<Closeness> {
+        // Root is limited by lines that name it, and by no others.
+        let is_root = self.uid == 0;
         if domain == "*" {
-            return Some(Closeness::Anyone);
+            return (!is_root).then_some(Closeness::Anyone);
         }
         if let Some(group) = domain.strip_prefix('@') {
             let is_in = match range(group) {
-                Some(range) => self.gids.iter().any(|gid| range.contains(gid)),
+                _ if is_root => false,
+                Some(range) => range.contains(&self.gid),
                 None => self.groups.iter().any(|name| name == group),
             };
             return is_in.then_some(Closeness::Group);
@@ -209,7 +213,7 @@ mod tests {
 
     fn limits(files: &[&str]) -> Vec<Row> {
         let groups = ["ann".to_owned(), "ml".to_owned()];
-        let ann = LimitedAccount { name: "ann", uid: 1_001, gids: &[1_001, 200], groups: &groups };
+        let ann = LimitedAccount { name: "ann", uid: 1_001, gid: 1_001, groups: &groups };
         let files: Vec<String> = files.iter().map(|&text| text.to_owned()).collect();
         limits_of(&ann, &files).into_iter().map(|it| (it.limited, it.soft, it.hard)).collect()
     }
@@ -231,9 +235,9 @@ mod tests {
             (&["* - nproc 30", "@ml soft nproc 20"], &[(Processes, Some(20), Some(30))]),
             (&["ann soft nproc 10\n* - nproc 30"], &[(Processes, Some(10), None)]),
             (&["@ml - nproc 20\n@ann - nproc 25"], &[(Processes, Some(25), Some(25))]),
-            (&["1000:2000 - nproc 5\n@200:200 - nproc 6"], &[(Processes, Some(5), Some(5))]),
+            (&["1000:2000 - nproc 5\n@1001:1001 - nproc 6"], &[(Processes, Some(5), Some(5))]),
             (
-                &[":1001 - nproc 5", "2000: - nproc 6", "@:200 - nofile 9"],
+                &[":1001 - nproc 5", "2000: - nproc 6", "@:1001 - nofile 9", "@:200 - nofile 8"],
                 &[(Processes, Some(5), Some(5)), (OpenFiles, Some(9), Some(9))],
             ),
             (&["ann - nice -5\nann soft nice 40"], &[(Nice, Some(1), Some(25))]),
@@ -247,6 +251,15 @@ mod tests {
         for (files, expected) in cases {
             assert_eq!(limits(files), expected, "{files:?}");
         }
+    }
+
+    #[test]
+    fn root_is_limited_by_lines_that_name_it_alone() {
+        let groups = ["root".to_owned()];
+        let root = LimitedAccount { name: "root", uid: 0, gid: 0, groups: &groups };
+        let limits = |line: &str| limits_of(&root, &[line.to_owned()]).len();
+        assert_eq!(["* - nproc 5", "@root - nproc 5", "@0:10 - nproc 5"].map(limits), [0; 3]);
+        assert_eq!(["root - nproc 5", "0:10 - nproc 5"].map(limits), [1; 2]);
     }
 
     #[test]

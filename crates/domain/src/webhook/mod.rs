@@ -12,7 +12,7 @@ mod retry;
 pub use answer::{Delivery, delivery};
 pub use body::{DeliveryFacts, body};
 pub use message::{Happened, WebhookMessage, test_message, webhook_message};
-pub use reach::{OfTheMachineAlone, may_be_told};
+pub use reach::{OfTheMachineAlone, host_may_be_told, may_be_told};
 pub use retry::{Retry, retry};
 
 use std::str::FromStr;

@@ -94,11 +94,9 @@ fn host_of(url: &str) -> Result<String, ApiProblem> {
             "write https://HOST/PATH, without a user, without spaces, and in ASCII",
         ))
     })?;
-    // A name is looked at whenever something is sent.
-    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
-        let refused = webhook::may_be_told(address);
-        refused.map_err(|alone| ApiProblem { field: Some("url".to_owned()), ..ApiProblem::refused(&alone) })?;
-    }
+    // Where a name leads is looked at whenever something is sent.
+    let refused = webhook::host_may_be_told(&host);
+    refused.map_err(|alone| ApiProblem { field: Some("url".to_owned()), ..ApiProblem::refused(&alone) })?;
     Ok(host)
 }
 

@@ -32,5 +32,5 @@ impl Resolver for ReceiverResolver {
 /// Whether nothing was sent for this reason.
 pub fn refusal(error: &ureq::Error) -> Option<OfTheMachineAlone> {
     let ureq::Error::Io(error) = error else { return None };
-    error.get_ref()?.downcast_ref().copied()
+    error.get_ref()?.downcast_ref().cloned()
 }
