@@ -105,7 +105,14 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
     onError: (failed) => toast('bad', failed.message),
   });
   const save = useMutation({
-    mutationFn: () => download(taskId, filter, search.attempt ?? null),
+    mutationFn: () =>
+      download({
+        taskId,
+        ranks: filter,
+        stream: search.stream ?? null,
+        attempt: search.attempt ?? null,
+        worldSize,
+      }),
     onError: (failed) => toast('bad', failed.message),
   });
   const place = around ? parseLineKey(around) : null;

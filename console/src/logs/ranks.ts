@@ -26,6 +26,12 @@ export function onlyRank(filter: RankFilter): number | null {
   return first && others.length === 0 && first[0] === first[1] ? first[0] : null;
 }
 
+/** The wanted ranks of a task that has so many, in their order; null: all. */
+export function chosenRanks(filter: RankFilter, worldSize: number): number[] | null {
+  if (filter === null) return null;
+  return Array.from({ length: worldSize }, (_, rank) => rank).filter((rank) => wantsRank(filter, rank));
+}
+
 /** Ranks as a person writes them, `0-3, 7`: what `parseRanks` reads. */
 export function ranksText(ranks: readonly number[]): string {
   const runs: [number, number][] = [];

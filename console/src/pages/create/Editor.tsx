@@ -58,7 +58,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
     250,
   );
   const preview = useQuery(previewQuery(previewed));
-  const create = useCreate();
+  const create = useCreate(from);
   const denied = useDenied('create');
   const set = (patch: Partial<Form>) => {
     setForm((before) => ({ ...before, ...patch }));

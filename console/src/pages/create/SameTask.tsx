@@ -1,4 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { wishKey } from '~/api/client';
 import { serverAddress } from '~/api/join';
 import type { CreateRequest } from '~/api/types';
 import { Card } from '~/ui/Card';
@@ -17,10 +19,12 @@ export function SameTask({ request, nameOf }: { request: CreateRequest; nameOf: 
   const { tab = 'yaml' } = route.useSearch();
   const navigate = route.useNavigate();
   const server = serverAddress();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another request is another wish
+  const key = useMemo(wishKey, [request]);
   const texts: Record<TextTab, () => string> = {
     yaml: () => yamlOf(request),
     cli: () => cliOf(request, server, nameOf),
-    curl: () => curlOf(request, server),
+    curl: () => curlOf(request, server, key),
   };
   const text = texts[tab]();
   return (

@@ -144,8 +144,11 @@ test('a draft comes back where it was begun, and nowhere else', () => {
   keepDraft(store, 'task-3', form({ taskName: 'x' }));
   expect(readDraft(store, 'task-3')).toEqual(form({ taskName: 'x' }));
   expect(readDraft(store, null)).toBeNull();
-  dropDraft(store);
+  keepDraft(store, null, form({ taskName: 'new' }));
+  expect(readDraft(store, 'task-3')).toEqual(form({ taskName: 'x' }));
+  dropDraft(store, 'task-3');
   expect(readDraft(store, 'task-3')).toBeNull();
+  expect(readDraft(store, null)).toEqual(form({ taskName: 'new' }));
   store.setItem('fermi.create', '{nonsense');
   expect(readDraft(store, null)).toBeNull();
 });

@@ -69,9 +69,13 @@ test('the command line', () => {
   ]);
 });
 
-test('cURL carries the request as it is', () => {
-  const text = curlOf(REQUEST, 'http://127.0.0.1:7070');
+test('cURL carries the request as it is, the token of the shell and a key', () => {
+  const text = curlOf(REQUEST, 'http://127.0.0.1:7070', 'c0ffee');
   expect(text).toContain('http://127.0.0.1:7070/api/v1/training-tasks');
+  expect(text.split(' \\\n  ').slice(1, 3)).toEqual([
+    '-H "Authorization: Bearer $FERMI_TOKEN"',
+    "-H 'Idempotency-Key: c0ffee'",
+  ]);
   const body = text.slice(text.indexOf("-d '") + 4, -1).replaceAll("'\\''", "'");
   expect(JSON.parse(body)).toEqual(REQUEST);
 });

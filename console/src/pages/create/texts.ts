@@ -27,10 +27,12 @@ export function yamlOf(value: unknown, depth = 0): string {
     .join('\n');
 }
 
-/** A request for the API, to be pasted into a shell. */
-export function curlOf(request: CreateRequest, server: string): string {
+/** A request for the API, to be pasted into a shell that has a token. Sent again it is granted once, by its key. */
+export function curlOf(request: CreateRequest, server: string, key: string): string {
   return [
     `curl -sS ${quoted(`${server}/api/v1/training-tasks`)}`,
+    '-H "Authorization: Bearer $FERMI_TOKEN"',
+    `-H ${quoted(`Idempotency-Key: ${key}`)}`,
     "-H 'Content-Type: application/json'",
     `-d ${quoted(JSON.stringify(request, null, 2))}`,
   ].join(' \\\n  ');

@@ -21,7 +21,7 @@ export function refusedAt(refused: Refused | null, part: Part): string | null {
 }
 
 /** Creates the task. The same request sent again, as after a lost answer, has the same key: it is granted once. */
-export function useCreate() {
+export function useCreate(from: string | null) {
   const { w } = useWords();
   const cache = useQueryClient();
   const navigate = useNavigate();
@@ -37,7 +37,7 @@ export function useCreate() {
     },
     onSuccess: async (answer) => {
       wish.current = null;
-      dropDraft(localStorage);
+      dropDraft(localStorage, from);
       toast('good', w.create.created, answer.description);
       for (const queryKey of [keys.tasks, keys.overview, keys.environments]) void cache.invalidateQueries({ queryKey });
       await navigate({ to: '/training/$id', params: { id: answer.taskId } });
@@ -67,7 +67,7 @@ export function useCreate() {
     },
     clear: () => {
       reset();
-      dropDraft(localStorage);
+      dropDraft(localStorage, from);
       void navigate({ to: '/training/create', search: {}, replace: true });
     },
   };
