@@ -1,11 +1,13 @@
 //! `fermi doctor` on this machine, and on hosts each of which has a fault of its own.
 
 use std::net::TcpListener;
-use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Hosts, Place, Run};
+use crate::support::{Hosts, Place, Run, is_left_out};
+
+const FERMI: &str = env!("CARGO_BIN_EXE_fermi");
 
 fn json(out: &str) -> Value {
     serde_json::from_str(out).unwrap_or_else(|error| panic!("{error}: {out}"))
@@ -55,28 +57,30 @@ fn machines_that_cannot_be_checked_together_are_refused_with_a_hint() {
     alone.says(&["the master's name no-such-name.invalid does not resolve here"]);
 }
 
-/// One host is dead, and all others but two have a fault that must be named with its reason.
+/// The master has no name that resolves, one host is dead, and each of the others has another fault: all are named with
+/// their reason.
 #[test]
 fn each_of_eight_hosts_is_named_with_the_right_reason() {
     let Some(hosts) = Hosts::new(8) else { return };
     hosts.lose_every(4, 100);
     hosts.limit_rate(5, "10mbit");
     hosts.set_mtu(6, 1_400);
-    hosts.drop_port(7, 29_555);
+    hosts.drop_port(7, 29_500);
+    hosts.delay(8, Duration::from_millis(50));
     let doctor = |host: usize, program: &[&str]| {
         let mut command = hosts.program(host, program[0]);
-        command.args(&program[1..]).args(["doctor", "--no-python", "--json", "--nnodes", "8"]);
-        command.args(["--master-addr", "10.77.0.1", "--master-port", "29555", "--join-timeout", "8"]);
+        command.args(&program[1..]).args([FERMI, "doctor", "--no-python", "--json", "--nnodes", "8"]);
+        command.args(["--master-addr", "10.77.0.1", "--master-port", "29500", "--join-timeout", "8"]);
         command.args(["--node-rank", &(host - 1).to_string()]);
         command
     };
-    let fermi = env!("CARGO_BIN_EXE_fermi");
-    let renamed = ["unshare", "--uts", "sh", "-c", "hostname no-such-name.invalid; exec \"$@\"", "sh", fermi];
-    let start = |command: &mut Command| Run::start(command);
+    let nameless = ["unshare", "--uts", "sh", "-c", "hostname no-such-name.invalid; exec \"$@\"", "sh"];
+    let has_skew = !is_left_out("faketime");
+    let skewed: &[&str] = if has_skew { &["faketime", "-m", "-f", "+90s"] } else { &["env"] };
     // Host 3 is dead.
-    let members: Vec<Run> = [2, 4, 5, 6, 7].iter().map(|host| start(&mut doctor(*host, &[fermi]))).collect();
-    let nameless = start(&mut doctor(8, &renamed));
-    let report = json(&Run::whole(&mut doctor(1, &[fermi])).expect(1).out());
+    let mut members = vec![Run::start(doctor(2, skewed).env("FAKETIME_DONT_FAKE_MONOTONIC", "1"))];
+    members.extend([4, 5, 6, 7, 8].iter().map(|host| Run::start(&mut doctor(*host, &["env"]))));
+    let report = json(&Run::whole(&mut doctor(1, &nameless)).expect(1).out());
     let named = |check: &str| -> Vec<Vec<u64>> {
         let findings =
             report["findings"].as_array().unwrap().iter().filter(|it| it["check"] == check && it["state"] != "ok");
@@ -89,11 +93,16 @@ fn each_of_eight_hosts_is_named_with_the_right_reason() {
     assert_eq!(named("wire.bandwidth"), [[4]], "{all}");
     assert_eq!(named("wire.mtu"), [[5]], "{all}");
     assert_eq!(named("wire.port"), [[6]], "{all}");
-    assert!(named("network.name").contains(&vec![7]), "{all}");
+    assert_eq!(named("wire.delay"), [[7]], "{all}");
+    assert!(named("network.name").contains(&vec![0]), "{all}");
+    if has_skew {
+        assert_eq!(named("wire.clock"), [[1]], "{all}");
+        assert!(all.contains("the clock of node 1 (gn2) is 90.0 s ahead"), "{all}");
+    }
     assert_eq!(named("wire.reach"), Vec::<Vec<u64>>::new(), "{all}");
     assert_eq!(named("wire.sum"), Vec::<Vec<u64>>::new(), "{all}");
     assert!(report["seconds"].as_f64().unwrap() < 60.0, "{}", report["seconds"]);
-    for member in members.into_iter().chain([nameless]) {
+    for member in members {
         let told = json(&member.ended().expect(1).out());
         assert_eq!(told["ok"], false);
     }

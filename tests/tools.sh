@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need of the system (namespaces, sshd, Slurm, strace, mpirun, what Python and DeepSpeed are built
-# with), on a Debian where we are root. Elsewhere it names what is missing; the tests that need it then fail unless
-# FERMI_LEAVE_OUT names their part (mount, netns, ssh, slurm, strace, mpirun).
+# Installs what the tests need of the system (namespaces, sshd, Slurm, strace, faketime, mpirun, what Python and DeepSpeed
+# are built with), on a Debian where we are root. Elsewhere it names what is missing; the tests that need it then fail unless
+# FERMI_LEAVE_OUT names their part (mount, netns, ssh, slurm, strace, faketime, mpirun).
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -16,6 +16,7 @@ need slurmctld slurmctld
 need slurmd slurmd
 need sbatch slurm-client
 need strace strace
+need faketime faketime
 need mpirun openmpi-bin
 need g++ g++
 need xz xz-utils

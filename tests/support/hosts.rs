@@ -2,8 +2,9 @@
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use super::Place;
+use super::{Place, delay};
 
 /// A few hosts with the addresses 10.77.0.1, 10.77.0.2 …, numbered from 1.
 pub struct Hosts {
@@ -108,8 +109,7 @@ impl Hosts {
 
     /// This thread, and what it starts from now on, is on a host.
     pub fn enter(&self, host: usize) {
-        let space = std::fs::File::open(format!("/run/netns/{}", self.space(host))).unwrap();
-        nix::sched::setns(space, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+        enter(&self.space(host));
     }
 
     /// One rule over the packets that reach a host.
@@ -133,6 +133,25 @@ impl Hosts {
         assert!(command.status().is_ok_and(|status| status.success()), "tc is needed: apt-get install iproute2");
     }
 
+    /// Keeps all that a host sends for so long before it is on its way.
+    pub fn delay(&self, host: usize, by: Duration) {
+        let (space, switch, port) = (self.space(host), self.switch(), format!("p{host}"));
+        ip(&["-n", &space, "link", "del", "eth0"]);
+        let tap = |space: &str, name: &str| {
+            let make = || {
+                enter(space);
+                delay::tap(name)
+            };
+            std::thread::scope(|scope| scope.spawn(make).join().unwrap())
+        };
+        let (own, outer) = (tap(&space, "eth0"), tap(&switch, &port));
+        ip(&["-n", &switch, "link", "set", &port, "master", "br0", "up"]);
+        ip(&["-n", &space, "addr", "add", &format!("10.77.0.{host}/24"), "dev", "eth0"]);
+        ip(&["-n", &space, "link", "set", "eth0", "up"]);
+        delay::pass(own.try_clone().unwrap(), outer.try_clone().unwrap(), by);
+        delay::pass(outer, own, Duration::ZERO);
+    }
+
     pub fn set_mtu(&self, host: usize, mtu: u32) {
         ip(&["-n", &self.space(host), "link", "set", "eth0", "mtu", &mtu.to_string()]);
     }
@@ -147,6 +166,12 @@ impl Drop for Hosts {
             let _ = Command::new("ip").args(["netns", "del", &space]).status();
         }
     }
+}
+
+/// This thread, and what it starts from now on, is in a network namespace.
+fn enter(space: &str) {
+    let space = std::fs::File::open(format!("/run/netns/{space}")).unwrap();
+    nix::sched::setns(space, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
 }
 
 fn ip(words: &[&str]) {

@@ -5,6 +5,7 @@
 //! number in a file there, and is ended by number when the place is dropped.
 
 mod capture;
+mod delay;
 mod faults;
 mod fleet;
 mod hosts;
