@@ -21,6 +21,8 @@ from .libraries import REQUIREMENTS, not_installed
 from .messages import Failure, Refusal, Text
 
 _USAGE = 2
+# What torch says of the memory of this machine; of a GPU's it has an error of its own.
+_NO_MEMORY = "can't allocate memory"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -116,6 +118,8 @@ def _train(flags: argparse.Namespace) -> int:
     except Exception as error:
         if isinstance(error, OSError) and failure_of(error) is not None:
             raise
+        if isinstance(error, RuntimeError) and _NO_MEMORY in str(error):
+            raise _no_memory(MemoryError()) from error
         # The others' errors reach the user too: each rank's log file and its own stderr have them.
         from .report import logs
 

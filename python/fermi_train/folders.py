@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,8 +52,25 @@ def replaced(folder: Path) -> Generator[Path]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    shutil.rmtree(folder, ignore_errors=True)
+    # What was there before is whole until it is none.
+    old = folder.with_name(f".{folder.name}.old.draft")
+    shutil.rmtree(old, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        folder.rename(old)
     draft.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def without_drafts(folder: Path, lock: str) -> None:
+    """Gives back the room of drafts whose writer is gone: nobody holds the lock of that name beside them."""
+    for draft in folder.glob(".*.draft"):
+        try:
+            with draft.with_name(draft.name.removesuffix(".draft") + lock).open("a") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(draft, ignore_errors=True)
+        except OSError:
+            # It is being written, or cannot be known to be left.
+            continue
 
 
 def flush(folder: Path) -> None:

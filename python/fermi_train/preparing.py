@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .data.formats import OF_ALGORITHM
 from .data.prepare import prepare
 from .data.prepared import Prepared
-from .data.registering import register
+from .data.registering import register, registered_path
 from .data.request import Request, request_of
 from .data.settings import MOST_ASIDE, Data
 from .keys import Keys
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 def prepare_command(flags: argparse.Namespace) -> int:
     """Does what the command line asks for, and gives the exit code."""
-    request, source, folder = _asked(flags)
+    request, source, folder, paths = _asked(flags)
     tokenizer = source.tokenizer()
     bar = _Bar()
     prepared = prepare(request, tokenizer, folder, flags.processes, bar.show)
     bar.close()
-    registered = register(prepared, flags.register) if flags.register else None
+    registered = None
+    if flags.register:
+        registered = register(prepared, flags.register, registered_path(prepared, paths, request))
     if flags.json:
         described = {"folder": str(prepared.folder), "format": prepared.format, "fingerprint": prepared.fingerprint}
         described |= {"registered": registered} if registered else {}
@@ -86,7 +88,7 @@ class _Usual:
     data: Data
 
 
-def _asked(flags: argparse.Namespace) -> tuple[Request, Source, Path]:
+def _asked(flags: argparse.Namespace) -> tuple[Request, Source, Path, tuple[str, ...]]:
     usual = _usual(flags)
     data = usual.data
     given = Keys(
@@ -96,8 +98,9 @@ def _asked(flags: argparse.Namespace) -> tuple[Request, Source, Path]:
         }
     )
     given.count("--processes", 1)
+    paths = tuple(flags.files) or data.train
     request = request_of(
-        tuple(flags.files) or data.train,
+        paths,
         usual.algorithm,
         given.word("--format", data.format, OF_ALGORITHM[usual.algorithm]),
         given.count("--max-length", usual.max_length),
@@ -106,7 +109,7 @@ def _asked(flags: argparse.Namespace) -> tuple[Request, Source, Path]:
         given.flag("--skip-bad", data.skip_bad),
     )
     source = Source(flags.model) if flags.model else usual.source
-    return request, source, Path(flags.output) if flags.output else data.cache
+    return request, source, Path(flags.output) if flags.output else data.cache, paths
 
 
 def _usual(flags: argparse.Namespace) -> _Usual:

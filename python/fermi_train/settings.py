@@ -18,8 +18,10 @@ from .reading import File
 USUAL_RATE = {"sft": 5e-5, "reward": 1e-5, "dpo": 1e-6, "grpo": 1e-6, "ppo": 1e-5}
 OPTIMISERS = ("adamw_torch", "adamw_torch_fused", "adamw", "adam", "sgd")
 TRACKERS = ("tensorboard", "wandb")
-# What torch takes.
-MOST_SEED = (1 << 64) - 1
+# What NumPy takes, which transformers seeds too.
+MOST_SEED = (1 << 32) - 1
+# More is a slip of the hand: each loader is a process, and each epoch a pass over all data.
+_MOST_LOADERS, _MOST_EPOCHS = 512, 1e6
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def run_of(file: File, source: Source) -> Run:
             "training.fp16_opt_level", level, Text("O1（即 torch 的自动混合精度）", "O1, which is torch's autocast")
         )
     micro, max_steps = settings.batch.micro, keys.take("training.max_steps")
-    data, workers = Data.of(keys, file.algorithm), keys.count("training.dataloader_num_workers", 0, least=0)
+    data, workers = Data.of(keys, file.algorithm), keys.count("training.dataloader_num_workers", 0, 0, _MOST_LOADERS)
     return Run(
         algorithm=file.algorithm,
         source=source,
@@ -203,7 +205,7 @@ def _folder(file: File) -> tuple[str, Path]:
 
 
 def _epochs(keys: Keys) -> float:
-    epochs = keys.number("training.num_train_epochs", 1.0)
+    epochs = keys.number("training.num_train_epochs", 1.0, most=_MOST_EPOCHS)
     if epochs == 0:
         raise wrong("training.num_train_epochs", 0, Text("大于 0 的数", "a number above 0"))
     return epochs
@@ -249,7 +251,7 @@ def _optimiser(keys: Keys, file: File, usual: float) -> Optimiser:
 
 
 def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
-    """Takes what evaluation needs where there is any; without it these keys are left, and refused."""
+    """Takes what evaluation needs where there is any; without it these keys are refused."""
     strategy = str(keys.word("training.eval_strategy", "no"))
     if strategy != "no" and not data.evaluation and not data.eval_share:
         raise Refusal(
@@ -261,7 +263,20 @@ def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
         )
     steps = keys.count("training.eval_steps", 500) if strategy == "steps" else 500
     size = keys.count("training.per_device_eval_batch_size", micro) if strategy != "no" else micro
-    return Evaluation(strategy, steps, size, keys.flag("training.fp16_full_eval", False))
+    in_fp16 = keys.flag("training.fp16_full_eval", False)
+    if strategy == "no" and (data.evaluation or in_fp16):
+        key = "data.eval" if data.evaluation else "training.fp16_full_eval"
+        raise Refusal(
+            Text(
+                f"training.eval_strategy 是 no，{key} 不起作用",
+                f"{key} would have no effect: training.eval_strategy is no",
+            ),
+            Text(
+                f"请填写 training.eval_strategy: epoch 或 steps，或删除 {key}",
+                f"give training.eval_strategy: epoch or steps, or remove {key}",
+            ),
+        )
+    return Evaluation(strategy, steps, size, in_fp16)
 
 
 def _saving(keys: Keys) -> Saving:

@@ -18,8 +18,9 @@ from .batch.probe import largest
 from .batch.schedule import factor, warmup_steps
 from .checkpoints.export import export
 from .checkpoints.stop import Stop
-from .checkpoints.store import Checkpoint, Note, Store, check_fits, chosen
+from .checkpoints.store import Checkpoint, Note, Store, check_fits, chosen, model_of
 from .data.arrow import Shards
+from .data.fingerprint import check_everywhere
 from .data.loading import IGNORED, Collate, NumberedSamples, StepBatch, StepLoader
 from .data.order import Order, Position, share
 from .environment import Place
@@ -60,6 +61,8 @@ class BaseTrainer:
         self.is_distributed = self.world.ranks > 1
         self.local_rank = place.local_rank
         self.device = self.world.device
+        check_everywhere(self.world.gathered(fingerprint))
+        self._named = model_of(model)
         self.model: Any = model.to(self.device)
         self.tokenizer, self.samples, self.evaluation = tokenizer, samples, evaluation
         self.fingerprint = fingerprint
@@ -193,7 +196,8 @@ class BaseTrainer:
                 f"{self.order.effective} = {self.micro} x {self.world.ranks} x {self.accumulation}, {len(self.samples)} samples",
             ),
         )
-        logs.distributed().info("rank %d of %d, backend %s", self.world.rank, self.world.ranks, self.world.backend)
+        ranks, backend = self.world.ranks, self.world.backend
+        logs.distributed().info("%s", Text(f"{ranks} 个 rank，后端 {backend}", f"{ranks} ranks, backend {backend}"))
         if resumes_from is not None:
             self.reporter.phase(resumes_from.note.step, "restoring")
             self.strategy.load(resumes_from.state)
@@ -264,7 +268,7 @@ class BaseTrainer:
             own.parent.mkdir(parents=True, exist_ok=True)
             own.symlink_to(folder.resolve())
         if resumes_from is not None:
-            check_fits(resumes_from, self.run, self.fingerprint)
+            check_fits(resumes_from, self.run, self.fingerprint, model=self._named)
             if resumes_from.note.effective != self.order.effective:
                 before, now = resumes_from.note.effective, self.order.effective
                 text = Text(f"有效批次由 {before} 变为 {now}", f"the effective batch was {before} and is {now} now")
@@ -274,7 +278,8 @@ class BaseTrainer:
     def _save(self, store: Store, step: int, position: Position, total: int) -> None:
         self.reporter.phase(step, "saving")
         began = time.monotonic()
-        note = Note.of(self.run, step, position, self.world.ranks, self.order.effective, self.fingerprint, total)
+        ranks, effective = self.world.ranks, self.order.effective
+        note = Note.of(self.run, step, position, ranks, effective, self.fingerprint, total, model=self._named)
         path = store.save(note, self.strategy.save)
         seconds = time.monotonic() - began
         logs.training().info("%s", Text(f"已保存 {path}（{seconds:.1f} 秒）", f"saved {path} in {seconds:.1f} s"))
@@ -311,7 +316,7 @@ class BaseTrainer:
 
     def _tell_proof(self) -> None:
         held = prove(self.strategy)
-        logs.distributed().info("bytes held by each rank: %s", held)
+        logs.distributed().info("%s", Text(f"各 rank 持有的字节数：{held}", f"bytes held by each rank: {held}"))
         self.held = held
 
     def _check_loss(self, loss: float, step: int) -> None:

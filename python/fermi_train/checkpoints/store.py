@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ class Note:
     stage: int | None = None
     # What the parameters and states belong to; empty in checkpoints from before it was noted.
     holds: str = ""
+    # Whose weights they are, as `model_of` names it; likewise.
+    model: str = ""
 
     @classmethod
     def of(
@@ -53,6 +56,7 @@ class Note:
         fingerprint: str,
         total_steps: int = 0,
         strategy: str | None = None,
+        model: str = "",
     ) -> Note:
         """Notes where a run is; `strategy` names files that are of another kind than the run's own."""
         return cls(
@@ -68,6 +72,7 @@ class Note:
             total_steps=total_steps,
             stage=run.stage,
             holds=holds_of(run),
+            model=model,
         )
 
     @property
@@ -111,8 +116,12 @@ class Store:
                 (draft / _NOTE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")
                 (draft / _COMPLETE).touch()
                 flush(draft)
-                shutil.rmtree(target, ignore_errors=True)
+                # One of that step may be there, where the run went on from an older one: it is whole until it is none.
+                old = self.folder / f"{target.name}.old.draft"
+                with suppress(FileNotFoundError):
+                    target.rename(old)
                 draft.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
                 _point(self.folder / _LATEST, target.name)
                 self._remove_old()
         except BaseException as error:
@@ -190,25 +199,28 @@ def _missing(given: str) -> Checkpoint:
     )
 
 
-def check_fits(checkpoint: Checkpoint, run: Run, fingerprint: str, strategy: str | None = None) -> None:
+def check_fits(
+    checkpoint: Checkpoint, run: Run, fingerprint: str, strategy: str | None = None, model: str = ""
+) -> None:
     """Refuses to go on with other data, another seed or another algorithm: the order of samples would be another.
 
-    So is a strategy that cannot read what another one has written. The number of ranks may be any.
+    So is another model, and a strategy that cannot read what another one has written. The number of ranks may be any.
     """
     note = checkpoint.note
     stage = run.stage if note.stage else None
     for name, saved, now in (
-        ("algorithm", note.algorithm, run.algorithm),
-        ("data", note.fingerprint, fingerprint),
-        ("seed", note.seed, run.seed),
-        ("strategy", _files_of(note.strategy, note.stage), _files_of(strategy or run.strategy, stage)),
-        ("LoRA and optimiser", note.holds, holds_of(run) if note.holds else ""),
+        (Text("算法", "algorithm"), note.algorithm, run.algorithm),
+        (Text("模型", "model"), note.model, model if note.model else ""),
+        (Text("数据", "data"), note.fingerprint, fingerprint),
+        (Text("随机种子", "seed"), note.seed, run.seed),
+        (Text("策略", "strategy"), _files_of(note.strategy, note.stage), _files_of(strategy or run.strategy, stage)),
+        (Text("LoRA 和优化器", "LoRA and optimiser"), note.holds, holds_of(run) if note.holds else ""),
     ):
         if saved != now:
             raise Refusal(
                 Text(
-                    f"检查点 {checkpoint.folder} 的 {name} 是 {saved}，而现在是 {now}",
-                    f"the checkpoint {checkpoint.folder} has {name} {saved}, and this run has {now}",
+                    f"检查点 {checkpoint.folder} 的{name.zh}是 {saved}，而现在是 {now}",
+                    f"the checkpoint {checkpoint.folder} has {name.en} {saved}, and this run has {now}",
                 ),
                 Text(
                     "请使用相同的设置，或删除 resume_from_checkpoint",
@@ -223,6 +235,11 @@ def holds_of(run: Run) -> str:
     parts.append("sgd" if run.optimiser.name == "sgd" else "adam")
     parts += [run.precision] if run.strategy == "deepspeed" else []
     return ", ".join(parts)
+
+
+def model_of(model: Any) -> str:
+    """Names a model by its kind and its number of parameters; called before a strategy divides it."""
+    return f"{model.config.model_type} × {sum(parameter.numel() for parameter in model.parameters())}"
 
 
 def check_batch(checkpoint: Checkpoint, effective: int) -> None:

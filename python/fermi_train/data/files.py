@@ -18,6 +18,8 @@ KINDS = {
     ".text": "text",
 }
 BOM = b"\xef\xbb\xbf"
+# In a folder of prepared data.
+_MANIFEST = "prepared.json"
 # Bytes of a piece: of a small file less, so that all processes end at about one time.
 _LEAST, _MOST, _PIECES = 1 << 18, 8 << 20, 64
 
@@ -58,6 +60,14 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
         path = Path(text)
         if not text:
             raise no_data('""', Text("路径为空", "the path is empty"))
+        if (path / _MANIFEST).is_file():
+            raise no_data(
+                text,
+                Text(
+                    "它是为 sft 分词后的数据，只能单独用于 sft",
+                    "it is data that was tokenised for sft, which alone takes it, and nothing beside it",
+                ),
+            )
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
             if not inside:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ..messages import Refusal, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -27,3 +30,25 @@ def fingerprint(request: Request, tokenizer: PreTrainedTokenizerBase) -> str:
         with file.open("rb") as opened:
             digest.update(hashlib.file_digest(opened, "blake2b").digest())
     return digest.hexdigest()
+
+
+def of_tokenizer(tokenizer: PreTrainedTokenizerBase) -> str:
+    """Names a tokenizer by its vocabulary: with another one a number stands for another text."""
+    words = [sorted(tokenizer.get_vocab().items()), str(tokenizer.eos_token)]
+    return hashlib.blake2b(json.dumps(words).encode(), digest_size=12).hexdigest()
+
+
+def check_everywhere(found: Sequence[str]) -> None:
+    """Refuses to train where ranks, by their order, have different data: they would count different steps."""
+    if (other := next((rank for rank, one in enumerate(found) if one != found[0]), None)) is None:
+        return
+    raise Refusal(
+        Text(
+            f"rank {other} 的数据（{found[other]}）与 rank 0 的（{found[0]}）不同",
+            f"rank {other} has other data ({found[other]}) than rank 0 ({found[0]})",
+        ),
+        Text(
+            "请让所有节点的数据文件和分词器逐字节相同，或放在共享文件夹中",
+            "the files and the tokenizer have to be the same on all nodes, byte by byte, or in a shared folder",
+        ),
+    )

@@ -34,14 +34,18 @@ class Order:
 
     def steps_from(self, position: Position, epochs: float) -> int:
         """Counts the steps that are left."""
-        whole, part = divmod(epochs, 1.0)
-        steps = 0
-        for epoch in range(position.epoch, int(whole) + (part > 0)):
-            samples = self.samples if epoch < int(whole) else int(self.samples * part)
-            offset = position.offset if epoch == position.epoch else 0
-            left = max(samples - offset, 0)
-            steps += left // self.effective if self.drop_last else -(-left // self.effective)
-        return steps
+        whole, part = int(epochs), epochs % 1.0
+        last = int(self.samples * part)
+        if position.epoch > whole:
+            return 0
+        if position.epoch == whole:
+            return self._steps_of(last - position.offset)
+        later = (whole - position.epoch - 1) * self._steps_of(self.samples)
+        return self._steps_of(self.samples - position.offset) + later + self._steps_of(last)
+
+    def _steps_of(self, samples: int) -> int:
+        left = max(samples, 0)
+        return left // self.effective if self.drop_last else -(-left // self.effective)
 
     def batches(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:
         """Gives the samples of each step, and the position after it, without end."""

@@ -12,19 +12,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..folders import make, replaced
+from ..folders import make, replaced, without_drafts
 from ..messages import Failure, Text
 from .checked import BadRows, first_format, no_samples
 from .files import Piece, pieces_of
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, of_tokenizer
 from .prepared import Prepared, opened
-from .request import Request
+from .request import Request, request_of
 from .side_by_side import side_by_side
 from .statistics import Statistics
 from .tokenising import Part, Tokenising
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from ..settings import Run
+
+
+# Who makes a folder holds the lock beside it.
+_LOCK = ".lock"
+
+
+def prepared_for(run: Run, paths: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, eval_share: float) -> Prepared:
+    """Gives the data of an SFT run: a folder that was prepared before, or one that is made now."""
+    if len(paths) == 1 and (found := opened(Path(paths[0]))) is not None:
+        found.check_fits(tokenizer, run.max_length)
+        return found
+    data = run.data
+    request = request_of(paths, "sft", data.format, run.max_length, eval_share, run.seed, data.skip_bad)
+    return prepare(request, tokenizer, data.cache)
 
 
 def prepare(
@@ -38,17 +54,20 @@ def prepare(
 
     All ranks may call this at once and before they are connected: one works behind a lock, the others wait at it.
     """
+    before = _times(request)
     mark = fingerprint(request, tokenizer)
     target = folder / mark
     if (found := opened(target)) is not None:
         return found
     make(folder)
-    with _locked(folder / f".{mark}.lock"):
+    with _locked(folder / f".{mark}{_LOCK}"):
         if (found := opened(target)) is not None:
             return found
+        without_drafts(folder, _LOCK)
         with replaced(target) as draft:
             kind, statistics = _all_pieces(request, tokenizer, draft, processes, on_progress)
-            prepared = Prepared(target, mark, kind, statistics)
+            _check_unchanged(request, before)
+            prepared = Prepared(target, mark, kind, statistics, of_tokenizer(tokenizer))
             prepared.write_manifest(draft, request)
         return prepared
 
@@ -84,6 +103,20 @@ def _all_pieces(
     if expected is None or statistics.samples == 0:
         raise no_samples()
     return expected, statistics
+
+
+def _times(request: Request) -> list[tuple[int, int]]:
+    return [(found.st_size, found.st_mtime_ns) for found in (file.stat() for file in request.files)]
+
+
+def _check_unchanged(request: Request, before: list[tuple[int, int]]) -> None:
+    """Refuses rows that were written while they were read: their fingerprint would be another's."""
+    for file, was, now in zip(request.files, before, _times(request), strict=True):
+        if was != now:
+            raise Failure(
+                Text(f"{file} 在读取期间被修改", f"{file} was changed while it was read"),
+                Text("请在写入结束后再次运行", "run it again when nobody writes to it"),
+            )
 
 
 @contextmanager

@@ -5,12 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from ..messages import Refusal, Text
 from .prepared import Prepared
+from .request import Request
 
 
-def register(prepared: Prepared, name: str) -> str:
+def registered_path(prepared: Prepared, paths: tuple[str, ...], request: Request) -> Path:
+    """Gives what tasks will train on: for SFT the prepared folder, for other algorithms the file or folder itself."""
+    if request.algorithm == "sft":
+        return prepared.folder
+    if len(paths) != 1:
+        raise Refusal(
+            Text(
+                f"算法 {request.algorithm} 的数据集版本是一个文件或文件夹，而这里有 {len(paths)} 个",
+                f"a version for the algorithm {request.algorithm} is one file or folder, and there are {len(paths)}",
+            ),
+            Text("请把文件放进一个文件夹", "put the files into one folder"),
+        )
+    return Path(paths[0])
+
+
+def register(prepared: Prepared, name: str, path: Path) -> str:
     """Adds a version to the dataset, which is made where there is none; gives the two names as `dataset@version`.
 
     `name` is the dataset's, or `dataset@version`; without a version its name is the beginning of the fingerprint. Where
@@ -18,14 +35,14 @@ def register(prepared: Prepared, name: str) -> str:
     """
     dataset, _, version = name.partition("@")
     version = version or prepared.fingerprint[:12]
-    path = str(prepared.folder.resolve())
+    where = str(path.resolve())
     is_known, said = _fermi("dataset", "show", dataset)
     if is_known and any(word == version for word in said.split()):
         return f"{dataset}@{version}"
     if is_known:
-        done, said = _fermi("dataset", "add-version", dataset, "--version", version, "--path", path)
+        done, said = _fermi("dataset", "add-version", dataset, "--version", version, "--path", where)
     else:
-        done, said = _fermi("dataset", "create", dataset, "--path", path, "--dataset-version", version)
+        done, said = _fermi("dataset", "create", dataset, "--path", where, "--dataset-version", version)
     if not done:
         raise Refusal(
             Text(f"无法登记 {dataset}：{said}", f"the data is prepared, but {dataset} cannot be registered: {said}"),

@@ -118,3 +118,25 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
             ),
             Text("请使用与模型配套的分词器", "take the tokenizer that belongs to the model"),
         )
+
+
+def check_length(model: PreTrainedModel, longest: int) -> None:
+    """Refuses sequences that are longer than a model that has learned its positions; others count on."""
+    from torch import nn
+
+    most = getattr(model.config, "max_position_embeddings", None)
+    learned = (
+        isinstance(module, nn.Embedding) and ("position" in name or name.endswith("wpe"))
+        for name, module in model.named_modules()
+    )
+    if most and longest > most and any(learned):
+        raise Refusal(
+            Text(
+                f"序列可达 {longest} 个词元，而模型只有 {most} 个位置",
+                f"sequences have up to {longest} tokens, and the model {most} positions",
+            ),
+            Text(
+                "请减小 model.max_length（生成时还有 recipe.max_completion_length），使总长不超过模型的位置数",
+                "lower model.max_length, and recipe.max_completion_length where answers are made, until both together fit",
+            ),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..environment import Place
-from ..models.sources import check_vocabulary
+from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from . import obeyed
 from .with_trl import rows_of, run_trl, whole_checkpoints
@@ -21,6 +21,7 @@ def train(file: File, place: Place) -> int:
     rows = rows_of(run, tokenizer)
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)
+    check_length(model, run.max_length)
     # With LoRA the reference is the model without its small matrices; a second copy is not needed.
     reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
 

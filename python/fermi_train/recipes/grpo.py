@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..environment import Place
-from ..models.sources import check_vocabulary
+from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from ..rewards.named import reward_of
 from . import obeyed
+from .prompts import check_prompts, longest_prompt
 from .with_trl import rows_of, run_trl, whole_checkpoints
 
 
@@ -21,8 +22,11 @@ def train(file: File, place: Place) -> int:
     rewards = [reward_of(name) for name in names]
     tokenizer = run.source.tokenizer()
     rows = rows_of(run, tokenizer)
+    longest = longest_prompt(rows, tokenizer)
+    check_prompts(longest, run.max_length)
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)
+    check_length(model, longest + own["max_completion_length"])
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(GRPOTrainer)(

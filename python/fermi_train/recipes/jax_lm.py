@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ import numpy as np
 from ..batch.schedule import factor, warmup_steps
 from ..checkpoints.store import Note, Store, check_fits, chosen
 from ..data.arrow import Shards
+from ..data.fingerprint import check_everywhere
 from ..data.order import NO_SAMPLE, Order, Position, share
-from ..data.prepare import prepare
-from ..data.request import request_of
+from ..data.prepare import prepared_for
 from ..environment import Place
 from ..folders import Occupied
 from ..messages import Refusal, Text
@@ -63,12 +63,10 @@ def train(file: File, place: Place) -> int:
     file.keys.refuse_left("sft (JAX)", run.strategy)
     shape = _checked(run)
     tokenizer = run.source.tokenizer()
-    data = run.data
-    request = request_of(
-        data.train, "sft", data.format, min(run.max_length, shape.length), data.eval_share, run.seed, data.skip_bad
-    )
-    prepared = prepare(request, tokenizer, data.cache)
+    run = replace(run, max_length=min(run.max_length, shape.length))
+    prepared = prepared_for(run, run.data.train, tokenizer, run.data.eval_share)
     place_of_process = init_distributed_environment(place)
+    check_everywhere(_of_all(prepared.fingerprint))
     folder = Occupied(run.folder) if place_of_process["rank"] == 0 else None
     logs.open_logs(run.folder, place_of_process["rank"])
     try:
@@ -130,14 +128,13 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
     total = run.max_steps or step + order.steps_from(position, run.epochs)
     warmup = warmup_steps(optimiser.warmup_steps, optimiser.warmup_ratio, total)
     update = jax.jit(partial(_update, shape, chain, run.precision == "bf16"), donate_argnums=(0, 1))
-    length = min(run.max_length, shape.length)
     teller = _Teller(run, place, rank, step, total)
     for indexes, after in order.batches(position):
         if step >= total:
             break
         began = time.monotonic()
         (own,) = share(indexes, rank, processes, local_batch_size, 1)
-        parts = [jax.make_array_from_process_local_data(split, part) for part in _padded(samples, own, length)]
+        parts = [jax.make_array_from_process_local_data(split, part) for part in _padded(samples, own, run.max_length)]
         rate = optimiser.rate * factor(optimiser.schedule, step, total, warmup)
         weights, state, loss = update(weights, state, rate, *parts)
         # JAX computes behind the script's back; waiting here keeps the processes in step.
@@ -145,7 +142,9 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
         step, position = step + 1, after
         teller.step(step, position, value, rate, time.monotonic() - began)
         if _is_due(run.saving, step, total, after):
-            note = Note.of(run, step, position, processes, order.effective, fingerprint, strategy="jax")
+            note = Note.of(
+                run, step, position, processes, order.effective, fingerprint, strategy="jax", model=str(shape)
+            )
             saved = (weights, state)
             store.save(note, lambda into, saved=saved: _save(into, saved) if place.saves else None)
     teller.close()
@@ -174,10 +173,19 @@ def _begun(
     found = chosen(run.saving.resume, [folder], place)
     if found is None:
         return 0, Position(), state
-    check_fits(found, run, fingerprint, "jax")
+    check_fits(found, run, fingerprint, "jax", str(shape))
     step = found.note.step
     logs.training().info("%s", Text(f"从第 {step} 步继续", f"goes on from step {step}"))
     return step, found.note.position, _restored(found.state / "arrays.npz", state)
+
+
+def _of_all(mark: str) -> list[str]:
+    """Gives the fingerprints of all processes."""
+    from jax.experimental import multihost_utils
+
+    own = np.frombuffer(bytes.fromhex(mark), np.uint8)
+    every = np.asarray(multihost_utils.process_allgather(own)).reshape(-1, len(own))
+    return [one.tobytes().hex() for one in every]
 
 
 def _barrier() -> None:

@@ -8,10 +8,31 @@ from ..keys import Keys, wrong
 from ..messages import Refusal, Text
 from ..reading import File
 from ..settings import Run, run_of, source_of
-from .ppo.settings import Ppo
+from .ppo.settings import LEAST_CHANCE, Ppo
 
 # Arguments for the configuration of one of TRL's trainers.
 Arguments = dict[str, Any]
+# The losses of TRL that need nothing which has no key here.
+LOSSES = {
+    "dpo": [
+        "sigmoid",
+        "hinge",
+        "ipo",
+        "exo_pair",
+        "nca_pair",
+        "robust",
+        "bco_pair",
+        "sppo_hard",
+        "aot",
+        "aot_unpaired",
+        "apo_zero",
+        "apo_down",
+        "discopop",
+        "sft",
+        "sigmoid_norm",
+    ],
+    "grpo": ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo"],
+}
 
 
 def check(file: File, ranks: int) -> Run:
@@ -47,11 +68,12 @@ def dpo(file: File) -> tuple[Run, Arguments]:
     """Takes what DPO obeys."""
     keys = file.keys
     run = run_of(file, source_of(keys))
-    own: Arguments = {
-        "beta": keys.number("recipe.beta", 0.1),
-        "loss_type": list(keys.words("recipe.loss_type", ["sigmoid"])),
-        "label_smoothing": keys.number("recipe.label_smoothing", 0.0, most=0.5),
-    }
+    losses, smoothing = _losses(keys, "dpo", "sigmoid"), keys.number("recipe.label_smoothing", 0.0, most=0.5)
+    # TRL divides by one minus twice the first, and takes the logarithm of the second.
+    if ("robust" in losses and smoothing == 0.5) or ("exo_pair" in losses and smoothing == 0.0):
+        wanted = Text("小于 0.5 的数", "a number below 0.5") if smoothing else Text("大于 0 的数", "a number above 0")
+        raise wrong("recipe.label_smoothing", smoothing, wanted)
+    own: Arguments = {"beta": keys.number("recipe.beta", 0.1), "loss_type": losses, "label_smoothing": smoothing}
     return _by_trl(file, run), own
 
 
@@ -63,12 +85,12 @@ def grpo(file: File, ranks: int) -> tuple[Run, Arguments, tuple[str, ...]]:
     own: Arguments = {
         "num_generations": keys.count("recipe.num_generations", 8, least=2),
         "max_completion_length": keys.count("recipe.max_completion_length", 256),
-        "temperature": keys.number("recipe.temperature", 1.0),
-        "top_p": keys.number("recipe.top_p", 1.0, most=1.0),
+        "temperature": keys.number("recipe.temperature", 1.0, least=LEAST_CHANCE),
+        "top_p": keys.number("recipe.top_p", 1.0, least=LEAST_CHANCE, most=1.0),
         "beta": keys.number("recipe.beta", 0.0),
         "epsilon": keys.number("recipe.epsilon", 0.2),
         "num_iterations": keys.count("recipe.num_iterations", 1),
-        "loss_type": _one_word(keys, "recipe.loss_type", "dapo"),
+        "loss_type": _one_loss(keys),
         "scale_rewards": keys.word("recipe.scale_rewards", "group", ("group", "batch", "none")),
     }
     _by_trl(file, run)
@@ -82,13 +104,24 @@ def ppo(file: File) -> tuple[Run, Ppo, tuple[str, ...]]:
     run = run_of(file, source_of(keys))
     own, names = Ppo.of(keys), _rewards(keys)
     keys.refuse_left("ppo", run.strategy)
-    if run.strategy not in ("ddp", "single") or run.dynamic_batch or run.evaluation.strategy != "no":
-        what = "training.eval_strategy" if run.evaluation.strategy != "no" else "recipe.dynamic_batch"
-        what = what if run.strategy in ("ddp", "single") else f"distributed_strategy: {run.strategy}"
+    if run.strategy not in ("ddp", "single"):
         raise Refusal(
-            Text(f"算法 ppo 不支持 {what}", f"the algorithm ppo does not obey {what}"),
+            Text(
+                f"算法 ppo 不支持 distributed_strategy: {run.strategy}",
+                f"the algorithm ppo does not obey distributed_strategy: {run.strategy}",
+            ),
             Text("请使用 ddp，可配合 lora", "train by ddp, with lora if need be"),
         )
+    # Prompts are short and answers are made, not loaded; a set that fills no batch is asked several times over.
+    unused = {
+        "training.eval_strategy": run.evaluation.strategy != "no",
+        "data.eval_share": run.data.eval_share > 0,
+        "recipe.dynamic_batch": run.dynamic_batch,
+        "training.dataloader_num_workers": run.loader.workers > 0,
+    }
+    for key, is_given in unused.items():
+        if is_given:
+            raise _unobeyed(key, "ppo")
     return run, own, names
 
 
@@ -103,10 +136,20 @@ def _rewards(keys: Keys) -> tuple[str, ...]:
     return names
 
 
-def _one_word(keys: Keys, path: str, usual: str) -> str:
-    given = keys.words(path, [usual])
+def _losses(keys: Keys, algorithm: str, usual: str) -> list[str]:
+    given, known = list(keys.words("recipe.loss_type", [usual])), ", ".join(LOSSES[algorithm])
+    for word in given:
+        if word not in LOSSES[algorithm]:
+            raise wrong("recipe.loss_type", word, Text(f"以下之一：{known}", f"one of {known}"))
+    if not given:
+        raise wrong("recipe.loss_type", given, Text(f"以下之一：{known}", f"one of {known}"))
+    return given
+
+
+def _one_loss(keys: Keys) -> str:
+    given = _losses(keys, "grpo", "dapo")
     if len(given) != 1:
-        raise wrong(path, list(given), Text("一个文本", "one text"))
+        raise wrong("recipe.loss_type", given, Text("一个文本", "one text"))
     return given[0]
 
 

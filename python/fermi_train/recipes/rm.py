@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..environment import Place
-from ..models.sources import check_vocabulary
+from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from . import obeyed
 from .with_trl import rows_of, run_trl, whole_checkpoints
@@ -21,6 +21,7 @@ def train(file: File, place: Place) -> int:
     rows = rows_of(run, tokenizer)
     model = run.source.load(AutoModelForSequenceClassification, run.seed, num_labels=1)
     check_vocabulary(model, tokenizer)
+    check_length(model, run.max_length)
     model.config.pad_token_id = tokenizer.pad_token_id
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ..data.prepare import prepare
-from ..data.prepared import Prepared, opened
-from ..data.request import request_of
+from ..data.prepare import prepared_for
 from ..data.templates import give_template
 from ..environment import Place
-from ..models.sources import check_vocabulary
+from ..models.sources import check_length, check_vocabulary
 from ..reading import File
-from ..settings import Run
 from ..trainer import BaseTrainer
 from . import obeyed
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 
 def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> int:
@@ -27,13 +18,13 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     run = obeyed.sft(file)
     tokenizer = run.source.tokenizer()
     # Before ranks are connected: the others wait at a lock, not in a collective that times out.
-    prepared = _prepared(run, run.data.train, tokenizer, run.data.eval_share)
-    aside = prepared.evaluation()
-    if run.data.evaluation:
-        aside = _prepared(run, run.data.evaluation, tokenizer, 0.0).train()
+    prepared = prepared_for(run, run.data.train, tokenizer, run.data.eval_share)
+    evaluated = prepared_for(run, run.data.evaluation, tokenizer, 0.0) if run.data.evaluation else None
+    aside = evaluated.train() if evaluated else prepared.evaluation()
     give_template(tokenizer)
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)
+    check_length(model, max(part.statistics.longest for part in (prepared, evaluated) if part))
     trained = run.lora.wrap(model) if run.lora else model
     trainer = kind(run, place, trained, tokenizer, prepared.train(), prepared.fingerprint, aside)
     try:
@@ -41,11 +32,3 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     finally:
         trainer.reporter.close()
         trainer.world.leave()
-
-
-def _prepared(run: Run, paths: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, share: float) -> Prepared:
-    if len(paths) == 1 and (found := opened(Path(paths[0]))) is not None:
-        return found
-    data = run.data
-    request = request_of(paths, "sft", data.format, run.max_length, share, run.seed, data.skip_bad)
-    return prepare(request, tokenizer, data.cache)

@@ -13,9 +13,9 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, model_of
 from ..data.checked import samples_of
-from ..data.fingerprint import fingerprint
+from ..data.fingerprint import check_everywhere, fingerprint
 from ..data.order import Position
 from ..data.request import Request, request_of
 from ..data.templates import give_template
@@ -207,6 +207,7 @@ def run_trl(
     told = Told(run, world, reporter, stop)
     # Before accelerate would: its own group has no way for words between CPUs where there are GPUs.
     world.join(False)
+    check_everywhere(world.gathered(rows.fingerprint))
     given = {
         "train_dataset": Dataset.from_list(rows.train),
         "eval_dataset": Dataset.from_list(rows.evaluation) if rows.evaluation else None,
@@ -216,14 +217,14 @@ def run_trl(
     trainer = make(arguments_of(run, len(rows.train), world.ranks), given)
     # Its lines would stand beside those of `Told`.
     trainer.remove_callback(PrinterCallback)
-    folder = place.checkpoint_dir or run.folder / "checkpoints"
+    folder, named = place.checkpoint_dir or run.folder / "checkpoints", model_of(trainer.model)
     resumes_from = chosen(run.saving.resume, [folder], place)
     if resumes_from is not None:
-        check_fits(resumes_from, run, rows.fingerprint)
+        check_fits(resumes_from, run, rows.fingerprint, model=named)
         check_batch(resumes_from, run.effective)
     trainer.store = Store(folder, place, run.saving.limit, world.barrier)
     trainer.note = lambda step, epoch: Note.of(
-        run, step, Position(int(epoch)), world.ranks, run.effective, rows.fingerprint
+        run, step, Position(int(epoch)), world.ranks, run.effective, rows.fingerprint, model=named
     )
     try:
         trainer.train(resume_from_checkpoint=_inside(resumes_from))

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import runpy
+import socket
 import subprocess
 import sys
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny
@@ -13,6 +19,8 @@ from ranks import run_ranks
 
 ROOT = Path(__file__).resolve().parents[3]
 DEMO = ROOT / "examples/llm-distributed-training-demo"
+LAUNCHER = "torch.distributed.run"
+NOTEBOOKS = ("01_distributed_concepts", "02_deepspeed_training", "03_fsdp_implementation")
 
 
 def _run(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -35,6 +43,24 @@ def test_the_tree_of_the_demo_is_whole() -> None:
         assert (DEMO / path).is_file(), path
 
 
+def _launched(words: list[str], **more: Any) -> SimpleNamespace:
+    """Stands for torchrun: its script with its words, on as many ranks, forked."""
+    ranks = int(words[words.index("--nproc-per-node") + 1])
+    script = next(place for place, word in enumerate(words) if word.endswith(".py"))
+
+    def one_rank() -> str:
+        os.chdir(more["cwd"])
+        sys.argv = words[script:]
+        with redirect_stderr(StringIO()) as said:
+            try:
+                runpy.run_path(words[script], run_name="__main__")
+            except SystemExit as ended:
+                assert not ended.code, said.getvalue()
+        return said.getvalue()
+
+    return SimpleNamespace(returncode=0, stderr=run_ranks(ranks, one_rank)[0])
+
+
 def _cells(name: str) -> None:
     """Executes the cells of a notebook in one namespace; its ranks are forked, so that nothing is imported again."""
     import json
@@ -44,19 +70,21 @@ def _cells(name: str) -> None:
     from utils import distributed_utils
 
     distributed_utils.run_ranks = run_ranks
+    usual: Any = subprocess.run
+    subprocess.run = lambda words, **more: (_launched if LAUNCHER in words else usual)(words, **more)  # type: ignore
     space: dict[str, object] = {"__name__": "__main__"}
     for cell in json.loads(Path(f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), space)
 
 
-@pytest.mark.parametrize("name", ["01_distributed_concepts", "03_fsdp_implementation"])
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_cells_of_a_notebook_hold(name: str) -> None:
     run_ranks(1, _cells, name)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["01_distributed_concepts", "02_deepspeed_training", "03_fsdp_implementation"])
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_runs_from_top_to_bottom(name: str) -> None:
     import nbformat
     from nbclient import NotebookClient
@@ -75,8 +103,6 @@ def test_the_demos_own_checks_pass(name: str) -> None:
 
 def _main(*words: str) -> None:
     """Is main.py with these words, in a process that has imported everything."""
-    import runpy
-
     sys.argv = ["main.py", *words]
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(ROOT / "main.py"), run_name="__main__")
@@ -89,7 +115,7 @@ def test_main_trains_by_the_words_that_people_know(tmp_path: Path) -> None:
     run_ranks(1, _main, "--mode", "train", "--config", str(config), "--algorithm", "sft")
     assert (tmp_path / "out/model/config.json").exists()
     refused = _run(str(ROOT / "main.py"), "--mode", "dance", folder=tmp_path)
-    assert refused.returncode == 1 and "hint: give --mode train" in refused.stderr
+    assert refused.returncode == 2 and "hint: give --mode train" in refused.stderr
 
 
 @pytest.mark.long
@@ -104,3 +130,28 @@ def test_jax_trains_and_goes_on(tmp_path: Path) -> None:
     assert "goes on from step 10" in log
     first, last = (float(log.split(f"step {n}  loss ")[1].split()[0]) for n in ("1/10", "15/15"))
     assert last < 0.8 * first
+
+
+@pytest.mark.long
+def test_two_processes_of_jax_go_the_way_of_one(tmp_path: Path) -> None:
+    def trained(processes: int) -> list[float]:
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        more = ["--set", f"data.cache={folder / 'prepared'}", "--set", "training.max_steps=4"]
+        more += ["--set", "training.logging_steps=1", "--set", f"training.per_device_train_batch_size={4 // processes}"]
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        place = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        words = [sys.executable, str(ROOT / "scripts/train.py"), *more]
+        started = [
+            subprocess.Popen(words, cwd=folder, env={**os.environ, **place, "RANK": str(rank)}, stderr=subprocess.PIPE)
+            for rank in range(processes)
+        ]
+        said = [one.communicate(timeout=240)[1].decode() for one in started]
+        assert [one.returncode for one in started] == [0] * processes, said
+        log = (folder / "outputs/jax_demo/logs/training.log").read_text()
+        return [float(line.split("loss ")[1].split()[0]) for line in log.splitlines() if "loss " in line]
+
+    one, two = trained(1), trained(2)
+    assert len(one) == 4 and two == pytest.approx(one, abs=2e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -13,15 +14,17 @@ from typing import Any
 import pytest
 import tiny
 
+import fermi_train.data.prepare as prepare_module
 from fermi_train.command import main
 from fermi_train.data.encoding import Encoder
 from fermi_train.data.formats import recognise
 from fermi_train.data.prepare import prepare
-from fermi_train.data.prepared import Prepared
+from fermi_train.data.prepared import Prepared, opened
 from fermi_train.data.problems import REASONS
 from fermi_train.data.request import request_of
-from fermi_train.messages import Refusal
+from fermi_train.messages import Failure, Refusal
 from fermi_train.models.bytes_tokenizer import bytes_tokenizer
+from fermi_train.models.presets import preset
 
 ASKED = {"role": "user", "content": "q"}
 TOLD = {"role": "assistant", "content": "a"}
@@ -390,6 +393,93 @@ def test_prepared_data_becomes_a_version_of_a_dataset(
     ]
     assert main([*words, "poems@v9"]) == 2
     assert "cannot be registered: error: no server" in capsys.readouterr().err
+
+
+def test_for_another_algorithm_the_files_themselves_are_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fermi, said = tmp_path / "fermi", tmp_path / "said"
+    fermi.write_text(f'#!/bin/sh\necho "$@" >> {said}\ntest "$2" != show\n')
+    fermi.chmod(0o755)
+    monkeypatch.setenv("FERMI_BIN", str(fermi))
+    data = tiny.write_rows(tmp_path / "pairs.jsonl", tiny.preferences(3))
+    words = ["--algorithm", "dpo", "--output", str(tmp_path / "prepared"), "--register", "pairs@v1"]
+    assert main(["prepare", str(data), *words]) == 0
+    assert said.read_text().splitlines()[1] == f"dataset create pairs --path {data} --dataset-version v1"
+    assert main(["prepare", str(data), str(data), *words]) == 2
+    assert "a version for the algorithm dpo is one file or folder, and there are 2" in capsys.readouterr().err
+
+
+def _prepared_for(folder: Path, algorithm: str, rows: list[dict[str, Any]]) -> str:
+    return str(_prepared(folder, tiny.write_rows(folder / "data.jsonl", rows), algorithm).folder)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"model__name_or_path": "with another tokenizer"},
+            "was prepared with another tokenizer than that of the model",
+        ),
+        ({"model__max_length": 8}, "has samples of up to 17 tokens, and max_length is 8"),
+        ({}, "trained"),
+    ],
+)
+def test_what_was_prepared_for_another_model_is_refused(more: dict[str, Any], said: str, tmp_path: Path) -> None:
+    from running import sft
+
+    model = tmp_path / "model"
+    tokenizer = bytes_tokenizer()
+    tokenizer.add_tokens(["one more"])
+    tokenizer.save_pretrained(model)
+    preset("tiny").save_pretrained(model)
+    folder = _prepared_for(tmp_path, "sft", [{"prompt": "a" * 8, "completion": "b" * 8}])
+    if "model__name_or_path" in more:
+        more = {"model__name_or_path": f"config:{model}"}
+    settings = tiny.settings(tmp_path, Path(folder), training__max_steps=1, **more)
+    try:
+        found = "trained" if sft(settings)["code"] == 0 else ""
+    except Refusal as refusal:
+        found = str(refusal)
+    assert said in found
+
+
+def test_prepared_data_is_for_sft_alone_and_says_so(tmp_path: Path) -> None:
+    folder = _prepared_for(tmp_path, "dpo", tiny.preferences(3))
+    found = opened(Path(folder))
+    assert found is not None
+    with pytest.raises(Refusal, match="has the format preference, which sft does not train on"):
+        found.check_fits(bytes_tokenizer(), 64)
+    with pytest.raises(Refusal, match="it is data that was tokenised for sft"):
+        request_of((folder,), "dpo", None, 64)
+
+
+def test_rows_that_are_written_while_they_are_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3))
+    read = prepare_module.first_format
+
+    def grows(*arguments: Any) -> Any:
+        with data.open("a") as file:
+            file.write(json.dumps({"prompt": "late", "completion": "row"}) + "\n")
+        return read(*arguments)
+
+    monkeypatch.setattr(prepare_module, "first_format", grows)
+    with pytest.raises(Failure, match=r"data\.jsonl was changed while it was read"):
+        _prepared(tmp_path, data)
+    monkeypatch.setattr(prepare_module, "first_format", read)
+    assert len(_prepared(tmp_path, data).train()) == 4
+
+
+def test_what_a_killed_process_has_left_gives_its_room_back(tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    left, kept = folder / ".gone.draft", folder / ".here.draft"
+    for draft in (left, kept):
+        draft.mkdir(parents=True)
+        (draft / "train-000000.arrow").write_bytes(b"half")
+    with (folder / ".here.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        _prepared(tmp_path, tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3)))
+        assert (left.exists(), kept.exists()) == (False, True)
 
 
 def test_bad_rows_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:

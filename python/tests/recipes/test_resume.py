@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 import tiny
+import torch
 from ranks import run_ranks
 from running import Watched, sft
 from test_strategies import STRATEGIES
+from transformers import AutoModelForCausalLM
 
 from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, opened, whole_ones
 from fermi_train.environment import place_here
@@ -141,6 +143,14 @@ def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Pat
     assert outcomes[0]["steps"] == outcomes[1]["steps"] == [1, 2, 3, 4]
     (checkpoint,) = whole_ones(tmp_path / "out/checkpoints")
     assert checkpoint.note.step == 4
+    # With no step left the model of the checkpoint is exported.
+    more: dict[str, Any] = {"training__num_train_epochs": None, "training__max_steps": 4}
+    assert [one["steps"][4:] for one in run_ranks(2, sft, _settings(tmp_path, **more))] == [[], []]
+    exported = AutoModelForCausalLM.from_pretrained(tmp_path / "out/model")
+    assert sft(_settings(tmp_path, **more))["code"] == 0
+    bare, ids = Watched.last.strategy.bare.eval(), torch.arange(8, 40).reshape(2, 16)
+    with torch.no_grad():
+        assert torch.equal(exported(input_ids=ids).logits, bare(input_ids=ids).logits)
 
 
 def test_a_rank_killed_while_saving_leaves_the_checkpoint_before(tmp_path: Path) -> None:
@@ -187,6 +197,39 @@ def test_a_place_in_steps_wants_the_same_effective_batch() -> None:
     check_batch(checkpoint, 4)
     with pytest.raises(Refusal, match="effective batch of 4, and this run has 8"):
         check_batch(checkpoint, 8)
+
+
+def test_another_model_is_refused_by_its_name(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"training__max_steps": 5, "training__num_train_epochs": None}
+    sft(_settings(tmp_path, **settings))
+    with pytest.raises(Refusal, match=r"has model llama × \d+, and this run has opt × \d+"):
+        sft(_settings(tmp_path, **settings, model__name_or_path="preset:tiny-opt"))
+
+
+def test_a_step_that_is_saved_again_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    store = Store(tmp_path, place_here(), None, lambda: None)
+    for word in ("first", "second"):
+        store.save(Note(5, 0, 5, 1, "ddp", 1, "x", 0, "sft"), lambda folder, word=word: (folder / word).touch())
+    (found,) = whole_ones(tmp_path)
+    assert [path.name for path in found.state.iterdir()] == ["second"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "step-000005"]
+
+
+def _with_own_data(folder: Path) -> str:
+    rank = int(os.environ["RANK"])
+    own = folder / str(rank)
+    own.mkdir()
+    data = tiny.write_rows(own / "data.jsonl", tiny.answers(8, seed=rank))
+    try:
+        sft(tiny.settings(own, data))
+    except Refusal as refusal:
+        return refusal.shown()
+    return "trained"
+
+
+def test_ranks_with_other_data_are_told_apart_before_they_train(tmp_path: Path) -> None:
+    for said in run_ranks(2, _with_own_data, tmp_path):
+        assert "rank 1 has other data" in said and "than rank 0" in said
 
 
 def test_other_data_is_refused(tmp_path: Path) -> None:

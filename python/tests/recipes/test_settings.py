@@ -17,9 +17,11 @@ from fermi_train.data.order import NO_SAMPLE, Order, Position, share
 from fermi_train.environment import place_here
 from fermi_train.messages import Refusal
 from fermi_train.models.bytes_tokenizer import bytes_tokenizer
-from fermi_train.models.sources import Source
+from fermi_train.models.sources import Source, check_length
 from fermi_train.reading import read
 from fermi_train.recipes import jax_lm, obeyed
+from fermi_train.recipes.prompts import check_prompts, longest_prompt
+from fermi_train.recipes.with_trl import Rows
 from fermi_train.settings import run_of, source_of
 from fermi_training.sentence import in_chinese
 
@@ -49,12 +51,50 @@ def _run(config: Path, algorithm: str = "sft") -> Any:
         ({"training__dataloader_prefetch_factor": 2}, "training.dataloader_prefetch_factor"),
         ({"lora": True}, "lora"),
         ({"training__max_steps": None, "training__num_train_epochs": 0}, "training.num_train_epochs"),
+        ({"training__max_steps": None, "training__num_train_epochs": 1e308}, "training.num_train_epochs"),
+        ({"training__dataloader_num_workers": 10**6}, "training.dataloader_num_workers"),
+        ({"training__seed": 1 << 32}, "training.seed"),
+        ({"data__eval": "x.jsonl"}, "data.eval would have no effect: training.eval_strategy is no"),
+        ({"training__fp16_full_eval": True}, "training.fp16_full_eval would have no effect"),
     ],
 )
 def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named: str, tmp_path: Path) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
     with pytest.raises(Refusal, match=named):
         _run(tiny.settings(tmp_path, data, **more))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "more", "named"),
+    [
+        ("dpo", {"recipe__loss_type": "lion"}, "recipe.loss_type"),
+        ("dpo", {"recipe__loss_type": []}, "recipe.loss_type"),
+        ("dpo", {"recipe__loss_type": "robust", "recipe__label_smoothing": 0.5}, "recipe.label_smoothing"),
+        ("dpo", {"recipe__loss_type": "exo_pair"}, "recipe.label_smoothing"),
+        ("grpo", {"recipe__loss_type": ["dapo", "grpo"]}, "recipe.loss_type"),
+        ("grpo", {"recipe__loss_type": "luspo"}, "recipe.loss_type"),
+        ("grpo", {"recipe__temperature": 0}, "recipe.temperature"),
+        ("ppo", {"recipe__top_p": 0}, "recipe.top_p"),
+        ("ppo", {"training__dataloader_num_workers": 1}, "training.dataloader_num_workers would have no effect"),
+        ("ppo", {"data__eval_share": 0.1}, "data.eval_share would have no effect"),
+        ("ppo", {"training__distributed_strategy": "fsdp"}, "distributed_strategy: fsdp"),
+    ],
+)
+def test_what_an_algorithm_cannot_do_is_refused_by_name(
+    algorithm: str, more: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    usual = {"recipe__reward": "share:a"} if algorithm in ("grpo", "ppo") else {}
+    with pytest.raises(Refusal, match=named):
+        obeyed.check(read(str(tiny.settings(tmp_path, data, **usual, **more)), algorithm), 2)
+
+
+def test_the_losses_that_are_taken_are_those_of_trl() -> None:
+    from trl.trainer import dpo_trainer, grpo_trainer
+
+    for module, algorithm in ((dpo_trainer, "dpo"), (grpo_trainer, "grpo")):
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        assert [name for name in obeyed.LOSSES[algorithm] if f'"{name}"' not in source] == []
 
 
 @pytest.mark.parametrize("key", ["training.optim", "training.dataloader_num_workers"])
@@ -110,6 +150,25 @@ def test_presets_have_the_size_of_their_name() -> None:
         Source("preset:gpt-9").config()
 
 
+def test_sequences_beyond_learned_positions_are_refused() -> None:
+    from transformers import AutoModelForCausalLM
+
+    learned, counted = (Source(f"preset:{name}").load(AutoModelForCausalLM, 1) for name in ("tiny-opt", "tiny"))
+    check_length(learned, 512)
+    check_length(counted, 5000)
+    with pytest.raises(Refusal, match="up to 513 tokens, and the model 512 positions"):
+        check_length(learned, 513)
+
+
+def test_a_prompt_that_no_trainer_would_cut_is_refused() -> None:
+    rows = Rows([{"prompt": "abc"}, {"prompt": [{"role": "user", "content": "q"}]}], [{"prompt": "abcde"}], "x")
+    longest = longest_prompt(rows, bytes_tokenizer())
+    assert longest == 5
+    check_prompts(longest, 5)
+    with pytest.raises(Refusal, match="the longest prompt has 5 tokens, more than the max_length of 4"):
+        check_prompts(longest, 4)
+
+
 def test_every_sample_comes_once_whatever_the_ranks() -> None:
     order = Order(samples=26, effective=8, seed=1)
     steps = [step for step, _ in zip(order.batches(Position()), range(4), strict=False)]
@@ -120,6 +179,19 @@ def test_every_sample_comes_once_whatever_the_ranks() -> None:
         kept = [one for rank in shared for turn in rank for one in turn if one != NO_SAMPLE]
         assert sorted(kept) == sorted(int(one) for one in steps[-1][0])
     assert order.steps_from(Position(0, 8), 2.0) == 3 + 4
+
+
+@pytest.mark.parametrize(
+    ("epochs", "drop_last", "steps"),
+    [(0.5, False, 2), (1.0, False, 4), (2.25, False, 9), (0.5, True, 1), (2.25, True, 6), (3.0, True, 9)],
+)
+def test_the_steps_that_are_left_fall_by_one_with_each(epochs: float, drop_last: bool, steps: int) -> None:
+    order = Order(samples=26, effective=8, seed=1, drop_last=drop_last)
+    assert order.steps_from(Position(), epochs) == steps
+    batches = order.batches(Position())
+    left = [order.steps_from(after, epochs) for _, (_, after) in zip(range(steps), batches, strict=False)]
+    assert left == list(reversed(range(steps)))
+    assert order.steps_from(Position(10**6), 1e6) == 0
 
 
 def test_the_micro_batch_is_the_largest_that_fits_on_every_rank() -> None:

@@ -8,8 +8,12 @@ from typing import Any
 import deepspeed  # noqa: E402, F401  # Once here, and not in every rank.
 import pytest
 import tiny
+import torch
 from ranks import run_ranks
-from running import sft
+from running import Watched, sft
+from transformers import AutoModelForCausalLM
+
+from fermi_train.strategies.base import bytes_of
 
 STRATEGIES: dict[str, dict[str, Any]] = {
     "ddp": {},
@@ -18,14 +22,43 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "zero2": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 2},
     "zero3": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 3},
 }
-# Parameters, states: whether a rank holds only its part.
+# Parameters, gradients, states: whether a rank holds only its part.
 DIVIDED = {
-    "ddp": (False, False),
-    "fsdp": (True, True),
-    "zero1": (False, True),
-    "zero2": (False, True),
-    "zero3": (True, True),
+    "ddp": (False, False, False),
+    "fsdp": (True, True, True),
+    "zero1": (False, False, True),
+    "zero2": (False, True, True),
+    "zero3": (True, True, True),
 }
+
+
+class Holding(Watched):
+    """Counts the gradients that a rank holds between the backward passes of a step and its update."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Looks before each update."""
+        super().__init__(*arguments, **more)
+        update = self.strategy.step
+
+        def step() -> Any:
+            self.gradients = _gradients(self.strategy)
+            return update()
+
+        self.strategy.step = step  # type: ignore[method-assign]
+
+    def after_step(self, step: int) -> None:
+        """Tells what all ranks held."""
+        super().after_step(step)
+        self.held = {**self.held, "gradients": self.world.gathered(self.gradients)}
+
+
+def _gradients(strategy: Any) -> int:
+    found = [one.grad for one in strategy.bare.parameters() if one.grad is not None]
+    if strategy.name == "deepspeed" and strategy.stage == 3:
+        found.append(strategy.optimizer.grad_partitions_flat_buffer)
+    elif strategy.name == "deepspeed":
+        found += [part for parts in strategy.optimizer.averaged_gradients.values() for part in parts or ()]
+    return bytes_of(found)
 
 
 def _trained(folder: Path, name: str, ranks: int, **more: Any) -> list[dict[str, Any]]:
@@ -33,14 +66,15 @@ def _trained(folder: Path, name: str, ranks: int, **more: Any) -> list[dict[str,
     place.mkdir()
     data = tiny.write_rows(place / "data.jsonl", tiny.answers(48))
     config = tiny.settings(place, data, **STRATEGIES[name], **more)
-    return run_ranks(ranks, sft, config)
+    return run_ranks(ranks, sft, config, Holding)
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The trajectory of one process with the batch of two."""
     folder = tmp_path_factory.mktemp("alone")
-    return _trained(folder, "ddp", 1, training__gradient_accumulation_steps=4)[0]
+    found = _trained(folder, "ddp", 1, training__gradient_accumulation_steps=4)[0]
+    return {**found, "told": _told(folder / "ddp-1")}
 
 
 @pytest.mark.parametrize("hook", ["fp16", pytest.param("powersgd", marks=pytest.mark.long)])
@@ -62,7 +96,15 @@ def test_two_ranks_go_the_way_of_one_and_hold_what_they_say(name: str, alone: di
     assert first["norm"] == pytest.approx(alone["norm"], abs=1e-3)
     assert first["loss"] == second["loss"]
     whole = alone["held"]
-    for what, is_divided in zip(("parameters", "states"), DIVIDED[name], strict=True):
+    for what, is_divided in zip(("parameters", "gradients", "states"), DIVIDED[name], strict=True):
         total = whole[what][0]
         for held in first["held"][what]:
             assert held == pytest.approx(total / 2 if is_divided else total, rel=0.05), what
+    assert _told(tmp_path / f"{name}-2") == pytest.approx(alone["told"], abs=2e-2)
+
+
+def _told(folder: Path) -> list[float]:
+    """Gives what the exported model says of a few tokens."""
+    model = AutoModelForCausalLM.from_pretrained(folder / "out/model")
+    with torch.no_grad():
+        return model(input_ids=torch.arange(40, 56)[None]).logits[0, -1].tolist()

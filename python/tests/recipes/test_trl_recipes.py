@@ -97,7 +97,7 @@ def test_a_run_of_trl_goes_on_where_it_was(tmp_path: Path) -> None:
         folder.mkdir()
         more: dict[str, Any] = {"training__save_strategy": "steps", "training__save_steps": 3}
         more |= {"training__resume_from_checkpoint": "latest", "training__save_total_limit": 1}
-        more |= {"training__eval_strategy": "no", "training__eval_steps": None}
+        more |= {"training__eval_strategy": "no", "training__eval_steps": None, "data__eval": None}
         more |= {"training__per_device_eval_batch_size": None}
         for count in steps:
             run_ranks(1, _train, _preferences(folder, **more, training__max_steps=count), "rm")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ...data.templates import give_template
 from ...environment import Place
-from ...models.sources import check_vocabulary
+from ...models.sources import check_length, check_vocabulary
 from ...reading import File
 from ...rewards.named import reward_of
 from .. import obeyed
+from ..prompts import longest_prompt
 from ..with_trl import rows_of
 from .trainer import PpoTrainer
 from .value import PolicyAndValue
@@ -24,6 +25,8 @@ def train(file: File, place: Place) -> int:
     give_template(tokenizer)
     policy = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(policy, tokenizer)
+    # Prompts are cut at `max_length`.
+    check_length(policy, min(longest_prompt(rows, tokenizer), run.max_length) + settings.length)
     # With LoRA the reference is the policy without its small matrices.
     reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
     trained = run.lora.wrap(policy) if run.lora else policy

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ...keys import Keys
 
+# A temperature or a share of chances of nothing can draw no token.
+LEAST_CHANCE = 1e-3
+
 
 @dataclass(frozen=True)
 class Ppo:
@@ -37,7 +40,7 @@ class Ppo:
             keys.number("recipe.gamma", 1.0, most=1.0),
             keys.number("recipe.lam", 0.95, most=1.0),
             keys.count("recipe.max_completion_length", 256),
-            keys.number("recipe.temperature", 1.0, least=1e-3),
-            keys.number("recipe.top_p", 1.0, most=1.0),
+            keys.number("recipe.temperature", 1.0, least=LEAST_CHANCE),
+            keys.number("recipe.top_p", 1.0, least=LEAST_CHANCE, most=1.0),
             keys.number("recipe.missing_eos_penalty", 0.0),
         )

@@ -13,7 +13,8 @@ from torch import Tensor
 from ...batch.schedule import factor, warmup_steps
 from ...checkpoints.export import write
 from ...checkpoints.stop import Stop
-from ...checkpoints.store import Note, Store, check_fits, chosen
+from ...checkpoints.store import Note, Store, check_fits, chosen, model_of
+from ...data.fingerprint import check_everywhere
 from ...data.order import Order, Position, share
 from ...environment import Place
 from ...messages import Text
@@ -62,6 +63,8 @@ class PpoTrainer:
         self.run, self.settings, self.place = run, settings, place
         self.strategy = strategy_of(run, place)
         self.world = self.strategy.world
+        check_everywhere(self.world.gathered(rows.fingerprint))
+        self._named = model_of(model)
         self.reporter = Reporter(run, place)
         self.model = model.to(self.world.device)
         self.reference = reference.to(self.world.device).eval() if reference is not None else None
@@ -205,13 +208,14 @@ class PpoTrainer:
         found = chosen(self.run.saving.resume, [folder], self.place)
         if found is None:
             return 0, Position(), store
-        check_fits(found, self.run, self.rows.fingerprint)
+        check_fits(found, self.run, self.rows.fingerprint, model=self._named)
         self.strategy.load(found.state)
         return found.note.step, found.note.position, store
 
     def _save(self, store: Store, step: int, position: Position) -> None:
         self.reporter.phase(step, "saving")
-        note = Note.of(self.run, step, position, self.world.ranks, self.order.effective, self.rows.fingerprint)
+        ranks, effective = self.world.ranks, self.order.effective
+        note = Note.of(self.run, step, position, ranks, effective, self.rows.fingerprint, model=self._named)
         store.save(note, self.strategy.save)
 
     def _export(self) -> None:
