@@ -6,10 +6,13 @@
 //! that they need no headers.
 
 use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 
 use crate::bytes::{add, bytes_of, bytes_of_mut};
 use crate::error::{Operation, OperationError};
 use crate::ring::{Ring, Talk};
+use crate::wire::{Ended, Wire};
 
 /// Values that travel as one. Large ones spare wake-ups and calls; the sums of one are still in the cache when they are sent.
 const PIECE: usize = 128 << 10;
@@ -19,11 +22,107 @@ const LINE: usize = 16;
 /// network more must be under way.
 const NEAR_LEAD: usize = 4;
 
+/// Bytes from which on a thread of its own sends: below that it is not worth its start.
+const LONG: usize = 4 << 20;
+
 pub(crate) fn all_reduce_sum(ring: &mut Ring, rank: usize, values: &mut [f32]) -> Result<(), OperationError> {
     let lead = if ring.is_near { NEAR_LEAD } else { usize::MAX };
+    // Two threads for each rank on this machine.
+    let needed = if ring.is_near { 4 } else { 2 };
+    if size_of_val(values) >= LONG && ring.cores >= needed {
+        return at_once(ring, rank, values, lead);
+    }
+    in_turn(ring, rank, values, lead)
+}
+
+fn in_turn(ring: &mut Ring, rank: usize, values: &mut [f32], lead: usize) -> Result<(), OperationError> {
     let total = size_of_val(values);
     let mut halves = Halves::new(rank, values, lead);
     ring.talk(Operation::AllReduce, total, &mut halves)
+}
+
+/// One thread sends, this one receives and adds up. A piece belongs to one of them at a time: those of the other rank's half are
+/// handed on when they are sent, those of the own half when they are added up.
+fn at_once(ring: &mut Ring, rank: usize, values: &mut [f32], lead: usize) -> Result<(), OperationError> {
+    let total = size_of_val(values);
+    let Ok(wire) = ring.wire(Operation::AllReduce) else { return in_turn(ring, rank, values, lead) };
+    let course = Course::of(values.len(), lead);
+    let middle = middle(values.len());
+    let (first, second) = values.split_at_mut(middle);
+    let (own, other) = if rank == 0 { (first, second) } else { (second, first) };
+    let begun = thread::scope(|scope| {
+        let (go, may_go) = mpsc::channel();
+        let (summed, sums) = mpsc::channel();
+        let (sent, rooms) = mpsc::channel();
+        let wire = &wire;
+        let sending = move || may_go.recv().map_err(|_| Ended).and_then(|()| send(wire, course, other, sent, sums));
+        thread::Builder::new().name("all-reduce".to_owned()).spawn_scoped(scope, sending).ok()?;
+        let opened = ring.exchange_headers(Operation::AllReduce, total);
+        if opened.is_ok() && go.send(()).is_ok() {
+            let _ = receive(wire, course, own, summed, rooms);
+        }
+        Some(opened)
+    });
+    match begun {
+        Some(opened) => opened.and(wire.outcome()),
+        // There is no room for a thread.
+        None => in_turn(ring, rank, values, lead),
+    }
+}
+
+type Piece<'v> = &'v mut [f32];
+
+/// Sends addends as they are, sums as they are added up; gives away what the other rank's sums go to.
+fn send<'v>(
+    wire: &Wire,
+    course: Course,
+    other: Piece<'v>,
+    sent: Sender<Piece<'v>>,
+    sums: Receiver<Piece<'v>>,
+) -> Result<(), Ended> {
+    let mut pieces = other.chunks_mut(PIECE);
+    for travelling in course.all() {
+        match travelling {
+            Travelling::Addend(_) => {
+                let piece = pieces.next().unwrap_or_default();
+                wire.send(bytes_of(piece))?;
+                sent.send(piece).map_err(|_| Ended)?;
+            }
+            Travelling::Sum(_) => wire.send(bytes_of(sums.recv().map_err(|_| Ended)?))?,
+        }
+    }
+    Ok(())
+}
+
+/// Adds up what comes for the own half and gives it away to be sent; puts sums where addends lay.
+fn receive<'v>(
+    wire: &Wire,
+    course: Course,
+    own: Piece<'v>,
+    summed: Sender<Piece<'v>>,
+    rooms: Receiver<Piece<'v>>,
+) -> Result<(), Ended> {
+    let mut addend = vec![0.0; PIECE.min(own.len())];
+    let mut pieces = own.chunks_mut(PIECE);
+    for travelling in course.all() {
+        match travelling {
+            Travelling::Addend(_) => {
+                let sums = pieces.next().unwrap_or_default();
+                let addend = &mut addend[..sums.len()];
+                wire.receive(bytes_of_mut(addend))?;
+                add(sums, addend);
+                summed.send(sums).map_err(|_| Ended)?;
+            }
+            // The other rank could add this piece up only after it had ours, so that its room is on the way.
+            Travelling::Sum(_) => wire.receive(bytes_of_mut(rooms.recv().map_err(|_| Ended)?))?,
+        }
+    }
+    Ok(())
+}
+
+/// Where the second half begins.
+fn middle(length: usize) -> usize {
+    (length / 2).next_multiple_of(LINE).min(length)
 }
 
 /// A piece on its way.
@@ -42,6 +141,16 @@ struct Course {
 }
 
 impl Course {
+    /// For so many values in both halves.
+    fn of(length: usize, lead: usize) -> Self {
+        let middle = middle(length);
+        Self { pieces: middle.max(length - middle).div_ceil(PIECE), lead }
+    }
+
+    fn all(self) -> impl Iterator<Item = Travelling> {
+        (0..).map_while(move |turn| self.at(turn))
+    }
+
     fn at(self, turn: usize) -> Option<Travelling> {
         let lead = self.lead.min(self.pieces);
         let both = self.pieces - lead;
@@ -80,12 +189,10 @@ struct Halves<'a> {
 impl<'a> Halves<'a> {
     fn new(rank: usize, values: &'a mut [f32], lead: usize) -> Self {
         let length = values.len();
-        let middle = (length / 2).next_multiple_of(LINE).min(length);
-        let (first, second) = (0..middle, middle..length);
-        let longer = first.len().max(second.len());
+        let (first, second) = (0..middle(length), middle(length)..length);
+        let piece = vec![0.0; PIECE.min(first.len().max(second.len()))];
         let (own, other) = if rank == 0 { (first, second) } else { (second, first) };
-        let course = Course { pieces: longer.div_ceil(PIECE), lead };
-        let piece = vec![0.0; PIECE.min(longer)];
+        let course = Course::of(length, lead);
         let (sending, receiving) = Default::default();
         let mut halves = Self { values, own, other, course, piece, added: 0, sending, receiving };
         halves.settle();
@@ -161,21 +268,87 @@ impl Talk for Halves<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
 
     #[test]
     fn addends_go_ahead_and_sums_follow() {
-        let order = |pieces, lead| -> Vec<Travelling> {
-            let course = Course { pieces, lead };
-            (0..).map_while(|turn| course.at(turn)).collect()
-        };
+        let order = |pieces, lead| -> Vec<Travelling> { Course { pieces, lead }.all().collect() };
         use Travelling::{Addend, Sum};
         assert_eq!(order(1, 2), [Addend(0), Sum(0)]);
         assert_eq!(order(3, 1), [Addend(0), Sum(0), Addend(1), Sum(1), Addend(2), Sum(2)]);
         assert_eq!(order(3, 2), [Addend(0), Addend(1), Sum(0), Addend(2), Sum(1), Sum(2)]);
         assert_eq!(order(2, usize::MAX), [Addend(0), Addend(1), Sum(0), Sum(1)]);
+    }
+
+    /// Two rings over loopback, as two ranks have them.
+    fn rings() -> [Ring; 2] {
+        let pair = || {
+            let door = TcpListener::bind("127.0.0.1:0").unwrap();
+            let out = TcpStream::connect(door.local_addr().unwrap()).unwrap();
+            (out, door.accept().unwrap().0)
+        };
+        let ((first_out, second_in), (second_out, first_in)) = (pair(), pair());
+        [Ring::new(first_in, 1, first_out, 1).unwrap(), Ring::new(second_in, 0, second_out, 0).unwrap()]
+    }
+
+    fn value(rank: usize, index: usize) -> f32 {
+        ((rank * 7919 + index * 104_729) % 10_007) as f32 * 1.000_1
+    }
+
+    #[test]
+    fn two_threads_give_the_bits_of_one() {
+        for (length, lead) in
+            [(0, 4), (1, 4), (17, 1), (2 * PIECE + 40, 1), (9 * PIECE + 1, 4), (3 * PIECE, usize::MAX)]
+        {
+            type Way = fn(&mut Ring, usize, &mut [f32], usize) -> Result<(), OperationError>;
+            let summed = |ways: [Way; 2]| -> Vec<Vec<u32>> {
+                let [mut first, mut second] = rings();
+                thread::scope(|scope| {
+                    let ranks = [(0, &mut first), (1, &mut second)].map(|(rank, ring)| {
+                        scope.spawn(move || {
+                            let mut values: Vec<f32> = (0..length).map(|index| value(rank, index)).collect();
+                            ring.begin();
+                            ways[rank](ring, rank, &mut values, lead).unwrap();
+                            values.iter().map(|sum| sum.to_bits()).collect()
+                        })
+                    });
+                    ranks.map(|rank| rank.join().unwrap()).into()
+                })
+            };
+            let expected = summed([in_turn, in_turn]);
+            assert_eq!(expected[0], expected[1]);
+            // What a rank does by itself is no matter to the other.
+            for ways in [[at_once, at_once], [at_once, in_turn], [in_turn, at_once]] as [[Way; 2]; 3] {
+                assert_eq!(summed(ways), expected, "{length} values, {lead} ahead");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_that_is_silent_or_gone_ends_both_threads() {
+        let ended = |leaves: bool| {
+            let [mut first, mut second] = rings();
+            first.timeout = Duration::from_millis(200);
+            first.begin();
+            second.begin();
+            let mut values = vec![1.0; 9 * PIECE];
+            thread::scope(|scope| {
+                let other = scope.spawn(move || {
+                    second.exchange_headers(Operation::AllReduce, 9 * PIECE * 4).unwrap();
+                    (!leaves).then_some(second)
+                });
+                let outcome = at_once(&mut first, 0, &mut values, 4);
+                drop(other.join());
+                outcome.unwrap_err()
+            })
+        };
+        assert!(matches!(ended(false), OperationError::Silent { rank: 1, .. }));
+        assert!(matches!(ended(true), OperationError::Lost { rank: 1, .. }));
     }
 
     /// Moves up to so many bytes from one to the other.

@@ -26,6 +26,7 @@ pub mod nccl;
 mod neighbours;
 mod rendezvous;
 mod ring;
+mod wire;
 
 pub use communicator::{Communicator, DEFAULT_OPERATION_TIMEOUT};
 pub use error::{ConnectError, Operation, OperationError};

@@ -15,6 +15,7 @@ use crate::acceptor::wait;
 use crate::bytes::{add, bytes_of_mut};
 use crate::communicator::DEFAULT_OPERATION_TIMEOUT;
 use crate::error::{Operation, OperationError};
+use crate::wire::Wire;
 
 /// As long as a cache line, so that what follows it lies as well in the kernel's buffers as in ours: copies between places of
 /// another alignment take up to a third longer.
@@ -30,6 +31,8 @@ pub(crate) struct Ring {
     sequence: u32,
     /// Whether the right neighbour is on this machine.
     pub is_near: bool,
+    /// That this process may use.
+    pub cores: usize,
 }
 
 /// How much a rank lets its left neighbour send.
@@ -89,7 +92,8 @@ impl Ring {
         left.set_nonblocking(true)?;
         right.set_nonblocking(true)?;
         let is_near = right.local_addr()?.ip() == right.peer_addr()?.ip();
-        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0, is_near })
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0, is_near, cores })
     }
 
     /// Every operation begins with this, on every rank.
@@ -163,23 +167,39 @@ impl Ring {
         let sequence = self.sequence;
         self.finish(|ring| {
             let mut message = Outgoing::beginning(operation, sequence, total, talk.to_send());
-            message.header[1] = u8::from(ring.is_near);
-            let expected = Expected::InOrder { bytes: total, is_near: ring.is_near };
-            ring.take_header(operation, &mut message, expected)?;
-            ring.pump(operation, &mut message, &mut [], Until::HeaderSent)?;
+            ring.open(operation, total, &mut message)?;
             let begun = message.payload_written();
             talk.sent(begun);
             ring.go_on(operation, talk)
         })
     }
 
+    /// Headers alone, before two threads move `total` bytes each way over a [`Wire`].
+    pub fn exchange_headers(&mut self, operation: Operation, total: usize) -> Result<(), OperationError> {
+        let mut message = Outgoing::beginning(operation, self.sequence, total, &[]);
+        self.finish(|ring| ring.open(operation, total, &mut message))
+    }
+
+    fn open(&mut self, operation: Operation, total: usize, message: &mut Outgoing<'_>) -> Result<(), OperationError> {
+        message.header[1] = u8::from(self.is_near);
+        let expected = Expected::InOrder { bytes: total, is_near: self.is_near };
+        self.take_header(operation, message, expected)?;
+        self.pump(operation, message, &mut [], Until::HeaderSent)
+    }
+
+    /// The same connections, for two threads.
+    pub fn wire(&self, operation: Operation) -> io::Result<Wire> {
+        let streams = [self.left.try_clone()?, self.right.try_clone()?];
+        Ok(Wire::new(streams, [self.left_rank, self.right_rank], operation, self.timeout))
+    }
+
     fn go_on(&mut self, operation: Operation, talk: &mut impl Talk) -> Result<(), OperationError> {
         let lost = |rank| move |source| OperationError::Lost { rank, operation, source };
         let mut last_progress = Instant::now();
         while !talk.is_over() {
-            let sent = put(&mut self.right, talk.to_send()).map_err(lost(self.right_rank))?;
+            let sent = put(&self.right, talk.to_send()).map_err(lost(self.right_rank))?;
             talk.sent(sent);
-            let received = pull(&mut self.left, talk.room()).map_err(lost(self.left_rank))?;
+            let received = pull(&self.left, talk.room()).map_err(lost(self.left_rank))?;
             talk.received(received);
             if sent + received > 0 {
                 last_progress = Instant::now();
@@ -274,7 +294,7 @@ impl Ring {
             }
             let lost = |rank| move |source| OperationError::Lost { rank, operation, source };
             let sent = push(&mut self.right, outgoing).map_err(lost(self.right_rank))?;
-            let received = pull(&mut self.left, &mut incoming[filled..]).map_err(lost(self.left_rank))?;
+            let received = pull(&self.left, &mut incoming[filled..]).map_err(lost(self.left_rank))?;
             filled += received;
             if sent + received > 0 {
                 last_progress = Instant::now();
@@ -336,11 +356,11 @@ fn push(stream: &mut TcpStream, outgoing: &mut Outgoing<'_>) -> io::Result<usize
     Ok(count)
 }
 
-fn put(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn put(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     if bytes.is_empty() { Ok(0) } else { now_or_later(stream.write(bytes)) }
 }
 
-fn pull(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn pull(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
     if into.is_empty() {
         return Ok(0);
     }
