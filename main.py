@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Trains or prepares data by `fermi_train`, under the name that people know.
+用 `fermi_train` 训练或准备数据；脚本沿用大家熟悉的名字。
 
 torchrun --nproc_per_node=4 main.py --mode train --config config_distributed_example.yaml --algorithm sft
 deepspeed --num_gpus=4 main.py --config config_deepspeed_example.yaml --mode train --algorithm sft
@@ -14,8 +15,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
 from fermi_train.command import main  # noqa: E402
+from fermi_train.messages import Refusal, Text  # noqa: E402
 
 ENGINE = "training.distributed_strategy=deepspeed"
+OWN = Text(
+    "main.py 还有：--mode train|prepare（默认 train）、--deepspeed_config 文件；其余参数如下。\n",
+    "main.py has besides: --mode train|prepare (train else), --deepspeed_config FILE; all others are these.\n",
+)
 
 
 def words() -> list[str]:
@@ -29,11 +35,21 @@ def words() -> list[str]:
             path = value if is_joined else next(given, "")
             made += ["--set", f"training.deepspeed.config_path={path}", "--set", ENGINE]
         elif name != "--deepspeed":
+            if word in ("-h", "--help"):
+                print(OWN)
             made.append(word)
     if mode not in ("train", "prepare"):
-        sys.exit(f"error: there is no mode {mode!r}\n\nhint: give --mode train or --mode prepare")
+        raise Refusal(
+            Text(f"没有模式 “{mode}”", f"there is no mode {mode!r}"),
+            Text("请使用 --mode train 或 --mode prepare", "give --mode train or --mode prepare"),
+        )
     return ["prepare", *made] if mode == "prepare" else made
 
 
 if __name__ == "__main__":
-    sys.exit(main(words()))
+    try:
+        given = words()
+    except Refusal as refusal:
+        print(refusal.shown(), file=sys.stderr)
+        sys.exit(refusal.code)
+    sys.exit(main(given))

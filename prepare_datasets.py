@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Checks and tokenises data before a training: all arguments are those of `python -m fermi_train prepare`.
+训练前检查数据并分词：参数与 `python -m fermi_train prepare` 相同。
 
 python prepare_datasets.py --config config.yaml
 """

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Trains a language model with JAX over all processes of the launch, from a training.yaml.
+用 JAX 在本次启动的全部进程上训练语言模型，设置来自 training.yaml。
 
 python scripts/run_distributed.py --mode manual --world-size 2
 fermi run --nproc-per-node 2 scripts/train.py --config training.yaml
 
 Without `--config` a tiny model trains on the text of the demo.
+不指定 `--config` 时，用示例文本训练一个很小的模型。
 """
 
 from __future__ import annotations
