@@ -53,8 +53,8 @@ impl SystemAccount {
             .filter_map(|gid| Group::from_gid(Gid::from_raw(*gid)).ok().flatten())
             .map(|it| it.name)
             .collect();
-        let limited =
-            LimitedAccount { name: &user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups: &names };
+        let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
+        let limited = LimitedAccount { name: &user.name, uid, gid, gids: &groups, groups: &names };
         let limits = limits_of(&limited, &files_of_limits());
         Ok(Some(Self {
             limits,

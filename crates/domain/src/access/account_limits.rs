@@ -97,8 +97,10 @@ impl AccountLimit {
 pub struct LimitedAccount<'a> {
     pub name: &'a str,
     pub uid: u32,
-    /// Its own group; it may be in others.
+    /// Its own group.
     pub gid: u32,
+    /// All groups that it is in, by number and by name.
+    pub gids: &'a [u32],
     pub groups: &'a [String],
 }
 
@@ -175,7 +177,7 @@ fn kind_of(kind: &str) -> Option<(bool, bool)> {
 impl LimitedAccount<'_> {
     /// A name, `@group`, `*`, or a range of numbers such as `1000:` and `@100:200`.
     fn named_by(&self, domain: &str) -> Option<Closeness> {
-        // Root is limited by lines that name it, and by no others.
+        // Root is limited by lines that name it, and by no others, as where Debian's patch is in.
         let is_root = self.uid == 0;
         if domain == "*" {
             return (!is_root).then_some(Closeness::Anyone);
@@ -183,6 +185,8 @@ impl LimitedAccount<'_> {
         if let Some(group) = domain.strip_prefix('@') {
             let is_in = match range(group) {
                 _ if is_root => false,
+                // One number is looked for among all groups, a range is held against the own one.
+                Some(only) if group.starts_with(':') => self.gids.contains(only.start()),
                 Some(range) => range.contains(&self.gid),
                 None => self.groups.iter().any(|name| name == group),
             };
@@ -213,7 +217,7 @@ mod tests {
 
     fn limits(files: &[&str]) -> Vec<Row> {
         let groups = ["ann".to_owned(), "ml".to_owned()];
-        let ann = LimitedAccount { name: "ann", uid: 1_001, gid: 1_001, groups: &groups };
+        let ann = LimitedAccount { name: "ann", uid: 1_001, gid: 1_001, gids: &[1_001, 200], groups: &groups };
         let files: Vec<String> = files.iter().map(|&text| text.to_owned()).collect();
         limits_of(&ann, &files).into_iter().map(|it| (it.limited, it.soft, it.hard)).collect()
     }
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn lines_are_read_as_at_a_log_in() {
         use Limited::{Core, Cpu, LockedMemory, Nice, OpenFiles, Processes};
-        let cases: [(&[&str], &[Row]); 20] = [
+        let cases: [(&[&str], &[Row]); 21] = [
             (&[""], &[]),
             (&["# ann - nofile 1\n* soft"], &[]),
             (&["ann - nofile 4096 # files"], &[(OpenFiles, Some(4_096), Some(4_096))]),
@@ -237,9 +241,10 @@ mod tests {
             (&["@ml - nproc 20\n@ann - nproc 25"], &[(Processes, Some(25), Some(25))]),
             (&["1000:2000 - nproc 5\n@1001:1001 - nproc 6"], &[(Processes, Some(5), Some(5))]),
             (
-                &[":1001 - nproc 5", "2000: - nproc 6", "@:1001 - nofile 9", "@:200 - nofile 8"],
+                &[":1001 - nproc 5", "2000: - nproc 6", "@:1001 - nofile 9", "@:300 - nofile 8", "@100:300 - nofile 7"],
                 &[(Processes, Some(5), Some(5)), (OpenFiles, Some(9), Some(9))],
             ),
+            (&["@:200 - nofile 8", "@2000: - nofile 7"], &[(OpenFiles, Some(8), Some(8))]),
             (&["ann - nice -5\nann soft nice 40"], &[(Nice, Some(1), Some(25))]),
             (&["bob - nproc 1\n@wheel - nproc 1\n%ml - nproc 1\nann - maxlogins 4\nann - nproc many"], &[]),
             // Nothing limits it, whatever else is said.
@@ -256,9 +261,9 @@ mod tests {
     #[test]
     fn root_is_limited_by_lines_that_name_it_alone() {
         let groups = ["root".to_owned()];
-        let root = LimitedAccount { name: "root", uid: 0, gid: 0, groups: &groups };
+        let root = LimitedAccount { name: "root", uid: 0, gid: 0, gids: &[0], groups: &groups };
         let limits = |line: &str| limits_of(&root, &[line.to_owned()]).len();
-        assert_eq!(["* - nproc 5", "@root - nproc 5", "@0:10 - nproc 5"].map(limits), [0; 3]);
+        assert_eq!(["* - nproc 5", "@root - nproc 5", "@0:10 - nproc 5", "@:0 - nproc 5"].map(limits), [0; 4]);
         assert_eq!(["root - nproc 5", "0:10 - nproc 5"].map(limits), [1; 2]);
     }
 
