@@ -2,12 +2,17 @@
 //! time.
 
 use std::io;
+use std::time::Duration;
 
 use fermi_domain::webhook::{OfTheMachineAlone, may_be_told};
+use ureq::Timeout;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
+
+/// Behind a proxy names of the outside are often unknown, and nobody answers who is asked for them.
+const LOOKED_UP_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 pub struct ReceiverResolver(DefaultResolver);
@@ -27,6 +32,16 @@ impl Resolver for ReceiverResolver {
             _ => Ok(allowed),
         }
     }
+}
+
+/// Whether a receiver that a proxy is asked for is one that nothing is sent to, as far as can be seen from here: the proxy looks its
+/// name up itself. One whose name nobody here knows is left to the proxy.
+pub fn refused_by_proxy(config: &Config, receiver: &Uri) -> Option<OfTheMachineAlone> {
+    config.proxy().filter(|proxy| !proxy.is_no_proxy(receiver))?;
+    let timeout = NextTimeout { after: LOOKED_UP_WITHIN.into(), reason: Timeout::Resolve, ..NextTimeout::default() };
+    let found = DefaultResolver::default().resolve(receiver, config, timeout).ok()?;
+    // The proxy takes which of them it wants.
+    found.iter().find_map(|address| may_be_told(address.ip()).err())
 }
 
 /// Whether nothing was sent for this reason.

@@ -61,6 +61,11 @@ impl WebhookSender {
 fn post(agent: &ureq::Agent, letter: &Letter, now_ms: u64) -> Delivery {
     let Webhook { url, format, secret, .. } = &letter.webhook;
     let signed = sign(*format, secret.as_deref(), url, letter.body.clone(), now_ms);
+    if let Ok(receiver) = signed.url.parse()
+        && let Some(alone) = resolver::refused_by_proxy(agent.config(), &receiver)
+    {
+        return Delivery::Refused(alone.text());
+    }
     let mut request = agent
         .post(&signed.url)
         .header("content-type", "application/json; charset=utf-8")
@@ -103,29 +108,63 @@ fn unreachable_for(reason: &Text) -> Text {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
     use fermi_domain::language::Language;
     use fermi_domain::webhook::{WebhookFormat, WebhookTopic};
 
     use super::*;
 
+    fn agent(proxy: Option<ureq::Proxy>) -> ureq::Agent {
+        let config = ureq::Agent::config_builder().proxy(proxy).timeout_global(Some(ANSWERS_WITHIN)).build();
+        ureq::Agent::with_parts(config, DefaultConnector::default(), ReceiverResolver::default())
+    }
+
+    fn sent(agent: &ureq::Agent, host: &str) -> Delivery {
+        let webhook = Webhook {
+            url: format!("http://{host}/latest/meta-data"),
+            format: WebhookFormat::Json,
+            topics: WebhookTopic::ALL.to_vec(),
+            owner: None,
+            secret: None,
+            language: Language::En,
+        };
+        post(agent, &Letter { webhook, id: "1".to_owned(), event: "x".to_owned(), body: Value::Null }, 0)
+    }
+
     /// A number and a mapped address are other ways to write one that is literal.
+    const OF_THE_MACHINE: [&str; 4] = ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[fe80::1]"];
+
     #[test]
     fn nothing_is_sent_to_where_a_cloud_gives_machines_their_keys() {
-        let config = ureq::Agent::config_builder().proxy(None).timeout_global(Some(ANSWERS_WITHIN)).build();
-        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), ReceiverResolver::default());
-        for host in ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[fe80::1]"] {
-            let webhook = Webhook {
-                url: format!("http://{host}/latest/meta-data"),
-                format: WebhookFormat::Json,
-                topics: WebhookTopic::ALL.to_vec(),
-                owner: None,
-                secret: None,
-                language: Language::En,
-            };
-            let letter = Letter { webhook, id: "1".to_owned(), event: "x".to_owned(), body: Value::Null };
-            let sent = post(&agent, &letter, 0);
+        let agent = agent(None);
+        for host in OF_THE_MACHINE {
+            let sent = sent(&agent, host);
             let is_refused = matches!(&sent, Delivery::Refused(text) if text.en.contains("nothing is sent to"));
             assert!(is_refused, "{host}: {sent:?}");
         }
+    }
+
+    #[test]
+    fn no_proxy_is_asked_for_such_a_place_and_one_that_is_unknown_here_is_left_to_it() {
+        let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", proxy.local_addr().unwrap());
+        let agent = agent(Some(ureq::Proxy::new(&address).unwrap()));
+        for host in OF_THE_MACHINE {
+            let sent = sent(&agent, host);
+            assert!(matches!(&sent, Delivery::Refused(_)), "{host}: {sent:?}");
+        }
+        let asked = std::thread::spawn(move || {
+            let (mut stream, _) = proxy.accept().unwrap();
+            let mut words = [0; 1_024];
+            let length = stream.read(&mut words).unwrap();
+            stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
+            String::from_utf8_lossy(&words[..length]).into_owned()
+        });
+        let sent = sent(&agent, "hook.invalid");
+        assert!(matches!(&sent, Delivery::Later(_)), "{sent:?}");
+        let asked = asked.join().unwrap();
+        assert!(asked.contains("hook.invalid") && !asked.contains("169.254"), "{asked}");
     }
 }
