@@ -249,15 +249,13 @@ fn inner_depth(path: &Path) -> Option<usize> {
     })
 }
 
-/// Whether a link in a folder so deep leads to something inside.
+/// Whether a link in a folder so deep leads to something inside. It climbs before it names anything: what it names may be a link
+/// too, and what is above that one is elsewhere than the words say.
 pub fn stays_inside(target: &Path, depth: usize) -> bool {
-    let end = target.components().try_fold(depth, |depth, part| match part {
-        Component::Normal(_) => Some(depth + 1),
-        Component::CurDir => Some(depth),
-        Component::ParentDir => depth.checked_sub(1),
-        Component::RootDir | Component::Prefix(_) => None,
-    });
-    end.is_some()
+    let climbs = target.components().take_while(|part| matches!(part, Component::ParentDir | Component::CurDir));
+    let up = climbs.filter(|part| *part == Component::ParentDir).count();
+    let mut rest = target.components().skip_while(|part| matches!(part, Component::ParentDir | Component::CurDir));
+    up <= depth && rest.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 #[cfg(test)]
@@ -327,9 +325,11 @@ mod tests {
     #[test]
     fn what_would_leave_the_folder_is_refused_and_nothing_stays() {
         let sources = tempfile::tempdir().unwrap();
-        let cases: [&[Item<'_>]; 7] = [
+        let cases: [&[Item<'_>]; 8] = [
             // Each of the two stays inside by its words; the second lies elsewhere than its words say.
             &[Item::File("a/b/c/f"), Item::Symlink("a/b/c/s", "../../.."), Item::Symlink("a/b/c/s/l", "../../../..")],
+            // The same where the second leads through the first.
+            &[Item::File("a/b/c/f"), Item::Symlink("a/b/c/s", "../../.."), Item::Symlink("t", "a/b/c/s/..")],
             &[Item::File("../evil")],
             &[Item::File("/tmp/fermi-evil")],
             &[Item::Symlink("out", "/etc")],

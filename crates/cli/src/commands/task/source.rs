@@ -140,7 +140,7 @@ fn look(folder: &Path) -> Result<Contents, CommandProblem> {
     Ok(contents)
 }
 
-/// A link that leads out of the folder leads nowhere on a node, which would refuse the whole archive.
+/// A link that leads out of the folder, or might by another one, leads nowhere on a node, which would refuse the whole archive.
 fn check_link(folder: &Path, link: &Path) -> Result<(), CommandProblem> {
     let target = fs::read_link(folder.join(link)).map_err(|error| unreadable(folder, &error))?;
     let depth = link.components().count().saturating_sub(1);
@@ -150,8 +150,8 @@ fn check_link(folder: &Path, link: &Path) -> Result<(), CommandProblem> {
     let (link, target) = (link.display(), target.display());
     Err(CommandProblem::usage(
         Text::new(
-            format!("--source 中的链接 {link} 指向目录之外：{target}"),
-            format!("the link {link} in --source leads out of the folder: {target}"),
+            format!("--source 中的链接 {link} 指向目录之外，或在名称之后又用 .. 向上：{target}"),
+            format!("the link {link} in --source leads out of the folder, or climbs by .. behind a name: {target}"),
         ),
         Text::new(
             "把它换成文件本身，或用 --source-path 指向各节点共享的目录",
