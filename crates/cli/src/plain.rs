@@ -7,6 +7,8 @@ use std::str::Chars;
 const TAB: usize = 4;
 /// No change of colours has longer parameters.
 const LONGEST_COLOUR: usize = 64;
+/// So much of a sequence is kept that has not ended yet.
+const LONGEST_KEPT: usize = 4_096;
 
 /// The text without escape sequences, and without any other character that a terminal would obey.
 pub fn plain(text: &str) -> String {
@@ -38,24 +40,53 @@ fn skip(letters: &mut Letters<'_>) {
 
 /// The text with colours and nothing else that a terminal would obey: for what a command prints, which may hold words of others.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    let is_kept = |letter: char| matches!(letter, '\n' | '\r' | '\t') || !letter.is_control() && !turns_around(letter);
-    if text.chars().all(is_kept) {
-        return Cow::Borrowed(text);
+    if text.chars().all(is_shown) { Cow::Borrowed(text) } else { Cow::Owned(shown_of(text).0) }
+}
+
+/// The same for what comes in pieces, of which each may end within a letter or a sequence.
+#[derive(Debug, Default)]
+pub struct HarmlessPieces {
+    kept: Vec<u8>,
+}
+
+impl HarmlessPieces {
+    /// What is shown of a piece, and of what was kept of the one before.
+    pub fn next(&mut self, piece: &[u8]) -> String {
+        self.kept.extend_from_slice(piece);
+        let broken_off = self.kept.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+        let broken_off = self.kept.split_off(self.kept.len() - broken_off);
+        let text = String::from_utf8_lossy(&self.kept).into_owned();
+        let (shown, rest) = shown_of(&text);
+        self.kept = if rest.len() > LONGEST_KEPT { Vec::new() } else { rest.as_bytes().to_vec() };
+        self.kept.extend(broken_off);
+        shown
     }
+}
+
+fn is_shown(letter: char) -> bool {
+    matches!(letter, '\n' | '\r' | '\t') || !letter.is_control() && !turns_around(letter)
+}
+
+/// What is shown of a text, and where a sequence begins that it may not have ended.
+fn shown_of(text: &str) -> (String, &str) {
     let mut out = String::with_capacity(text.len());
     let mut letters = Letters(text.chars());
     while let Some(letter) = letters.peek() {
-        if let Some(sequence) = colour(letters.0.as_str()) {
+        let rest = letters.0.as_str();
+        if let Some(sequence) = colour(rest) {
             out.push_str(sequence);
-            letters = Letters(letters.0.as_str()[sequence.len()..].chars());
-        } else if is_kept(letter) {
+            letters = Letters(rest[sequence.len()..].chars());
+        } else if is_shown(letter) {
             out.push(letter);
             letters.next();
         } else {
             skip(&mut letters);
+            if letters.peek().is_none() {
+                return (out, rest);
+            }
         }
     }
-    Cow::Owned(out)
+    (out, "")
 }
 
 /// A sequence at the beginning that changes colours, or clears what is left of the line.
@@ -171,6 +202,28 @@ mod tests {
         ] {
             assert_eq!(harmless(text), shown, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_shown_as_the_whole_would_be() {
+        let whole = "训练\u{1b}[31m 1 %\r\u{1b}[K\u{1b}]0;title\u{7}2 %\u{1b}[2J\u{9b}6n\u{1b}P+q\u{1b}\\ é\n";
+        for size in 1..whole.len() {
+            let mut pieces = HarmlessPieces::default();
+            let shown: String = whole.as_bytes().chunks(size).map(|piece| pieces.next(piece)).collect();
+            assert_eq!(shown, harmless(whole), "in pieces of {size}");
+        }
+        assert_eq!(HarmlessPieces::default().next(b"\xff\xfea"), "\u{fffd}\u{fffd}a");
+    }
+
+    #[test]
+    fn a_sequence_that_never_ends_is_not_kept_for_ever() {
+        let mut pieces = HarmlessPieces::default();
+        assert_eq!(pieces.next(b"\x1b]0;"), "");
+        for _ in 0..10 {
+            pieces.next(&[b'x'; 1_000]);
+            assert!(pieces.kept.len() <= LONGEST_KEPT);
+        }
+        assert_eq!(pieces.next(b"\nshown"), "\nshown");
     }
 
     #[test]

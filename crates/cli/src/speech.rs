@@ -8,7 +8,7 @@ use fermi_domain::contract::FERMI_LANG;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Notice, Text, reason};
 
 use crate::exit_code;
-use crate::plain::harmless;
+use crate::plain::{HarmlessPieces, harmless};
 
 /// Why data could not be written to stdout, once that has happened.
 static LOST: OnceLock<io::Error> = OnceLock::new();
@@ -138,9 +138,33 @@ pub fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Somebody else's bytes, as they are, among our talk.
-pub fn say_bytes(bytes: &[u8]) -> bool {
-    std::io::stderr().lock().write_all(bytes).is_ok()
+/// Somebody else's bytes as they come: as they are, on a terminal without what it would obey.
+#[derive(Debug)]
+pub struct PassedOn {
+    is_talk: bool,
+    on_terminal: Option<HarmlessPieces>,
+}
+
+impl PassedOn {
+    /// Among our data, on stdout.
+    pub fn as_data() -> Self {
+        Self { is_talk: false, on_terminal: io::stdout().is_terminal().then(HarmlessPieces::default) }
+    }
+
+    /// Among our talk, on stderr.
+    pub fn as_talk() -> Self {
+        Self { is_talk: true, on_terminal: io::stderr().is_terminal().then(HarmlessPieces::default) }
+    }
+
+    pub fn pass(&mut self, bytes: &[u8]) {
+        let shown = self.on_terminal.as_mut().map(|pieces| pieces.next(bytes));
+        let bytes = shown.as_ref().map_or(bytes, |shown| shown.as_bytes());
+        if self.is_talk {
+            let _ = io::stderr().lock().write_all(bytes);
+        } else {
+            print_bytes(bytes);
+        }
+    }
 }
 
 /// The data of an answer, as it came, for programs.
@@ -155,8 +179,7 @@ pub fn print(text: &str) -> bool {
     print_bytes(text.as_bytes())
 }
 
-/// The same for bytes that are not ours.
-pub fn print_bytes(bytes: &[u8]) -> bool {
+fn print_bytes(bytes: &[u8]) -> bool {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     let is_written = written.is_ok();

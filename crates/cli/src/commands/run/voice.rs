@@ -1,9 +1,13 @@
 //! What a run's launcher says and prints: never so that it would wait for a reader, because signals and orders must not wait
 //! behind words.
 
+use std::borrow::Cow;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use fermi_process::output::{Dropped, StreamKind, TerminalWriter};
+
+use crate::plain::harmless;
 
 /// A reader that takes nothing for so long gets no more when all is said.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -43,28 +47,34 @@ impl LastWords {
 pub struct Voice {
     stdout: TerminalWriter,
     stderr: TerminalWriter,
+    /// Whether each is a terminal, which is not to obey names and reasons of others that are among our words.
+    prints_on_terminal: bool,
+    talks_on_terminal: bool,
 }
 
 impl Voice {
     pub fn new() -> Self {
         let [stdout, stderr] = TerminalWriter::for_both(None);
-        Self { stdout, stderr }
+        let (prints_on_terminal, talks_on_terminal) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Self { stdout, stderr, prints_on_terminal, talks_on_terminal }
     }
 
     /// Talk goes to stderr.
     pub fn say(&self, text: &str) {
-        self.stderr.write(StreamKind::Stderr, text.as_bytes());
+        self.say_bytes(shown(text, self.talks_on_terminal).as_bytes());
     }
 
     /// Data goes to stdout.
     pub fn print(&self, text: &str) {
-        self.print_bytes(text.as_bytes());
+        self.print_bytes(shown(text, self.prints_on_terminal).as_bytes());
     }
 
+    /// What ranks say, as it is.
     pub fn say_bytes(&self, bytes: &[u8]) {
         self.stderr.write(StreamKind::Stderr, bytes);
     }
 
+    /// The same on stdout.
     pub fn print_bytes(&self, bytes: &[u8]) {
         self.stdout.write(StreamKind::Stdout, bytes);
     }
@@ -99,6 +109,10 @@ impl Voice {
     pub fn is_one(&self) -> bool {
         self.stdout.is_same(&self.stderr)
     }
+}
+
+fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
+    if on_terminal { harmless(text) } else { text.into() }
 }
 
 fn finish(writer: &TerminalWriter, last: &mut LastWords, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {

@@ -19,6 +19,7 @@ use super::journals::{self, End};
 use super::queue;
 use super::tail::Tail;
 use crate::commands::run::session::take_signals;
+use crate::speech::PassedOn;
 use crate::{exit_code, speech};
 
 const READ_EVERY: Duration = Duration::from_millis(250);
@@ -38,6 +39,7 @@ pub struct Follower {
     job: u64,
     job_folder: PathBuf,
     tail: Tail,
+    output: PassedOn,
     as_json: bool,
     signals: SignalFd,
     submitted_ms: u64,
@@ -65,6 +67,7 @@ impl Follower {
             job,
             job_folder,
             tail: Tail::new(output),
+            output: if as_json { PassedOn::as_talk() } else { PassedOn::as_data() },
             as_json,
             signals,
             submitted_ms: clock::unix_ms(),
@@ -139,11 +142,7 @@ impl Follower {
             if bytes.is_empty() {
                 return;
             }
-            if self.as_json {
-                speech::say_bytes(&bytes)
-            } else {
-                speech::print_bytes(&bytes)
-            };
+            self.output.pass(&bytes);
         }
     }
 
