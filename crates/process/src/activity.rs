@@ -13,7 +13,7 @@ pub struct Activity {
     /// Read and written, by whatever means.
     pub io_bytes: u64,
     /// One of its children that is stopped.
-    pub stopped_child: Option<i32>,
+    pub stopped_child: Option<Stat>,
     /// How often its main thread has waited for something, or touched memory for the first time.
     pub pauses: u64,
 }
@@ -33,7 +33,7 @@ fn with_children(pid: i32, children: &HashMap<i32, Vec<Stat>>) -> Activity {
     while let Some(child) = below.pop() {
         all.cpu_ms += cpu_ms(child.pid);
         all.io_bytes += io_bytes(child.pid);
-        all.stopped_child = all.stopped_child.or((child.state == b'T').then_some(child.pid));
+        all.stopped_child = all.stopped_child.or(child.is_stopped().then_some(*child));
         below.extend(children.get(&child.pid).into_iter().flatten());
     }
     all
@@ -108,6 +108,15 @@ pub fn kernel_function(pid: i32) -> Option<String> {
     procfs::read_text(&format!("/proc/{pid}/wchan")).ok().filter(|name| !name.is_empty() && name != "0")
 }
 
+/// Who traces a process, and the name of that one's program; none where nobody does, or one that cannot be seen from here.
+pub fn tracer(pid: i32) -> Option<(i32, String)> {
+    let status = procfs::read_text(&format!("/proc/{pid}/status")).ok()?;
+    let tracer: i32 = status.lines().find_map(|line| line.strip_prefix("TracerPid:")?.trim().parse().ok())?;
+    let name = procfs::read_text(&format!("/proc/{tracer}/comm")).ok().filter(|_| tracer > 0)?;
+    // A program chooses its name itself.
+    Some((tracer, name.chars().filter(|letter| !letter.is_control()).collect()))
+}
+
 /// Whether the process has a handler of its own for the signal: to any other it would be the end.
 pub fn handles(pid: i32, signal: i32) -> bool {
     let text = procfs::read_text(&format!("/proc/{pid}/status")).unwrap_or_default();
@@ -139,12 +148,12 @@ mod tests {
             }
             assert!(std::time::Instant::now() < deadline);
         };
-        assert_eq!(procfs::stat(stopped).unwrap().parent, pid);
+        assert_eq!((stopped.parent, stopped.is_held_by_tracer()), (pid, false));
         let me = i32::try_from(std::process::id()).unwrap();
         assert!(of_all(&[me])[0].io_bytes > 0 && of_all(&[pid])[0].pauses > 0);
         assert_eq!(of_all(&[0x3fff_ffff]), [Activity::default()]);
         // SAFETY: a child of our own child, which is stopped and not reaped.
-        unsafe { libc::kill(stopped, libc::SIGKILL) };
+        unsafe { libc::kill(stopped.pid, libc::SIGKILL) };
         shell.wait().unwrap();
     }
 

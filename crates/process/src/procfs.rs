@@ -27,6 +27,11 @@ impl Stat {
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
+
+    /// By who traces it: no signal lets it go on.
+    pub fn is_held_by_tracer(&self) -> bool {
+        self.state == b't'
+    }
 }
 
 /// Most files of `/proc` fit: one read brings all, a second one the end.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use fermi_domain::failure::Reached;
 use fermi_domain::hang::{
-    Collective, Connection, Frame, HangCase, RankSample, Unanswered, Work, frames_of, trained_in, unanswered,
+    Collective, Connection, Frame, HangCase, RankSample, StoppedBy, StoppedProcess, Tracer, Unanswered, Work,
+    frames_of, trained_in, unanswered,
 };
 use fermi_domain::pulse::{self, Pulse, PulseWord};
 use fermi_process::{activity, clock, connections, procfs};
@@ -33,9 +34,18 @@ pub fn works(ranks: &[RankProcess], parking: &Parking, now_ms: u64) -> BTreeMap<
 
 fn work(rank: &RankProcess, seen: activity::Activity, unanswered: Vec<Unanswered>, seen_ms: u64) -> Work {
     let activity::Activity { cpu_ms, io_bytes, stopped_child, pauses } = seen;
+    let stopped_child = stopped_child.map(|child| {
+        let by = if child.is_held_by_tracer() { StoppedBy::Tracer(tracer(child.pid)) } else { StoppedBy::Signal };
+        StoppedProcess { pid: child.pid, by }
+    });
     let waits_for_file = activity::file_of_call(rank.pid());
     let work = Work { seen_ms, cpu_ms, io_bytes, stopped_child, waits_for_file, pauses, ..Work::default() };
     Work { unanswered, ..work }
+}
+
+/// Who traces a process, where that can be seen.
+pub fn tracer(pid: i32) -> Option<Tracer> {
+    activity::tracer(pid).map(|(pid, name)| Tracer { pid, name })
 }
 
 /// The connections on which ranks get no answer; looked at where all of them wait in a collective.
@@ -94,7 +104,7 @@ pub fn ask_for_stacks(ranks: &[RankProcess], parking: &Parking) {
         // What a rank has said in another hang is not what it says now.
         let _ = page.cut_behind(pulse::SIZE);
         let _ = page.write_word(PulseWord::Asked as usize, clock::monotonic_ns());
-        let is_stopped = procfs::stat(pid).is_ok_and(|stat| stat.state == b'T');
+        let is_stopped = procfs::stat(pid).is_ok_and(|stat| stat.is_stopped());
         let signal = i32::try_from(pulse.armed).unwrap_or(0);
         if !is_stopped && u64::try_from(pid).is_ok_and(|pid| pid == pulse.pid) && activity::handles(pid, signal) {
             let _ = activity::signal_main_thread(pid, signal);

@@ -241,7 +241,9 @@ impl RankWatch {
                 resident.insert(process.rank, stat.resident * page_bytes);
             }
             let state = stat.map_or(b'?', |stat| stat.state);
-            RankSample { rank: process.rank, pid: process.pid(), pulse, state, work }
+            let is_held = stat.is_some_and(|stat| stat.is_held_by_tracer());
+            let tracer = is_held.then(|| hang_evidence::tracer(process.pid())).flatten();
+            RankSample { rank: process.rank, pid: process.pid(), pulse, state, tracer, work }
         };
         ranks.iter().map(sample).collect()
     }

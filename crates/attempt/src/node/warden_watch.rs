@@ -40,7 +40,11 @@ impl WardenWatch {
 }
 
 fn pause_of(pid: i32) -> Option<KeeperPause> {
-    if procfs::stat(pid).ok()?.is_stopped() {
+    let stat = procfs::stat(pid).ok()?;
+    if stat.is_held_by_tracer() {
+        return Some(KeeperPause::Traced);
+    }
+    if stat.is_stopped() {
         return Some(KeeperPause::Stopped);
     }
     cgroup::is_frozen(pid).then_some(KeeperPause::Frozen)

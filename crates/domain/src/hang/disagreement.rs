@@ -77,6 +77,7 @@ mod tests {
             pid: 1,
             pulse: None,
             state: b'S',
+            tracer: None,
             work: Some(Work { collectives: made.iter().map(collective).collect(), ..Work::default() }),
         };
         of_each.iter().enumerate().map(sample).collect()

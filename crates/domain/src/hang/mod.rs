@@ -15,7 +15,7 @@ mod words;
 
 pub use connections::{Connection, Unanswered, unanswered};
 pub use note::HangNote;
-pub use sample::{Collective, RankSample, Work};
+pub use sample::{Collective, RankSample, StoppedBy, StoppedProcess, Tracer, Work};
 pub use stack::{Frame, StackGroup, frames_of, grouped, own_frame, trained_in};
 pub use verdict::{HangCase, HangKind};
 pub use watch::{HangPatience, HangStep, HangWatch};

@@ -15,8 +15,32 @@ pub struct RankSample {
     pub pulse: Option<Pulse>,
     /// The letter of its main thread in `/proc`: R, S, D, T …
     pub state: u8,
+    /// Who traces it, where that has stopped it and is known.
+    pub tracer: Option<Tracer>,
     /// Looked at once things are quiet.
     pub work: Option<Work>,
+}
+
+/// A process that stands still, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedProcess {
+    pub pid: i32,
+    pub by: StoppedBy,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    Signal,
+    /// A debugger; which one is not known of those in other containers.
+    Tracer(Option<Tracer>),
+}
+
+/// A process that traces another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracer {
+    pub pid: i32,
+    /// The name of its program.
+    pub name: String,
 }
 
 /// What a rank and its children have done so far.
@@ -27,7 +51,7 @@ pub struct Work {
     pub cpu_ms: u64,
     pub io_bytes: u64,
     /// A child that is stopped.
-    pub stopped_child: Option<i32>,
+    pub stopped_child: Option<StoppedProcess>,
     /// The file that a read or write which does not return is about.
     pub waits_for_file: Option<String>,
     /// The last collectives, oldest first; those that have ended too once that was asked for.
@@ -61,6 +85,16 @@ impl RankSample {
         matches!(self.state, b'T' | b't')
     }
 
+    /// The process that stands still of it: its own, else a child.
+    pub(super) fn stopped(&self) -> Option<StoppedProcess> {
+        let by = match self.state {
+            b't' => StoppedBy::Tracer(self.tracer.clone()),
+            b'T' => StoppedBy::Signal,
+            _ => return self.stopped_child().cloned(),
+        };
+        Some(StoppedProcess { pid: self.pid, by })
+    }
+
     pub fn phase(&self) -> Option<Phase> {
         self.pulse.and_then(|pulse| pulse.phase)
     }
@@ -87,7 +121,7 @@ impl RankSample {
         self.pulse.is_some_and(|pulse| pulse.ending_ns > 0)
     }
 
-    pub(super) fn stopped_child(&self) -> Option<i32> {
-        self.work.as_ref().and_then(|work| work.stopped_child)
+    pub(super) fn stopped_child(&self) -> Option<&StoppedProcess> {
+        self.work.as_ref().and_then(|work| work.stopped_child.as_ref())
     }
 }

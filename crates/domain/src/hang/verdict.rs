@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::connections::{Unanswered, cut_off};
 use super::disagreement::{Compared, Disagreement};
-use super::sample::RankSample;
+use super::sample::{RankSample, StoppedProcess};
 use super::stack::{Frame, own_frame};
 use crate::pulse::Phase;
 
@@ -15,7 +15,7 @@ use crate::pulse::Phase;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum HangKind {
-    /// A signal has stopped a rank, or a child of its.
+    /// A signal or a debugger has stopped a rank, or a child of its.
     Stopped,
     /// A rank has not entered the collective in which others wait.
     NotEntered,
@@ -49,7 +49,7 @@ pub struct HangCase {
     /// What each rank has entered, where that differs.
     pub entered: BTreeMap<u32, String>,
     /// The processes that are stopped, and whether they are children of the ranks'.
-    pub stopped_pids: Vec<i32>,
+    pub stopped: Vec<StoppedProcess>,
     pub is_child_stopped: bool,
     /// The first of the ranks that runs another program than the one that it began with, and which.
     pub other_program: Option<(u32, String)>,
@@ -75,9 +75,7 @@ impl HangCase {
             without_interpreter: Vec::new(),
             collective: entered.as_ref().and_then(Disagreement::collective).or(collective),
             entered: entered.map(|disagreement| disagreement.entered).unwrap_or_default(),
-            stopped_pids: of_them()
-                .filter_map(|sample| sample.is_stopped().then_some(sample.pid).or_else(|| sample.stopped_child()))
-                .collect(),
+            stopped: of_them().filter_map(RankSample::stopped).collect(),
             other_program: of_them()
                 .find_map(|sample| Some((sample.rank, sample.work.as_ref()?.other_program.clone()?))),
             is_child_stopped: of_them().all(|sample| !sample.is_stopped()),

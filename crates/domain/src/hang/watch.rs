@@ -218,12 +218,15 @@ impl HangWatch {
             let is_new = !self.seen.contains_key(&sample.rank);
             let seen = self.seen.entry(sample.rank).or_default();
             seen.notice_work(sample);
+            let has_ticked = sample.pulse.is_some_and(|pulse| pulse.ticks != seen.ticks);
             seen.stopped_since_ms = match (sample.is_stopped(), seen.stopped_since_ms) {
-                (true, since) => since.or(Some(now_ms)),
+                // One whose calls are traced stands still at each look, and runs in between.
+                (true, Some(since)) if !has_ticked => Some(since),
+                (true, _) => Some(now_ms),
                 (false, _) => None,
             };
             let Some(pulse) = sample.pulse else { continue };
-            if pulse.ticks != seen.ticks || is_new {
+            if has_ticked || is_new {
                 (seen.ticks, seen.ticked_ms) = (pulse.ticks, now_ms);
             }
             let last_step_ms = pulse.last_step_ns / 1_000_000;

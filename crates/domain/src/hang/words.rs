@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sample::{StoppedBy, StoppedProcess, Tracer};
 use super::stack::{Frame, own_frame, waits_for_loader};
 use super::verdict::{HangCase, HangKind};
 use crate::language::Text;
@@ -23,26 +24,16 @@ impl HangCase {
         let waiting = self.others();
         let (zh, en) = match self.kind {
             HangKind::Stopped => {
-                let pids = self.stopped_pids.iter().map(|pid| format!(" {pid}")).collect::<Vec<_>>().join(",");
-                let processes = match self.stopped_pids.len() {
-                    0 | 1 => format!("process{pids} was"),
-                    _ => format!("processes{pids} were"),
-                };
+                let stopped = self.stopped_by();
                 if self.is_child_stopped {
                     let children = verb("has a child that is stopped", "have children that are stopped");
                     (
-                        format!("rank {who} 的子进程{pids} 已被信号暂停（例如 SIGSTOP），{}在等待", waiting.zh),
-                        format!(
-                            "{ranks} {children}: {processes} stopped by a signal such as SIGSTOP, and {}",
-                            waiting.en
-                        ),
+                        format!("rank {who} 的子进程{}，{}在等待", stopped.zh, waiting.zh),
+                        format!("{ranks} {children}: {}, and {}", stopped.en, waiting.en),
                     )
                 } else {
                     let are = verb("is", "are");
-                    (
-                        format!("rank {who} 的进程{pids} 已被信号暂停（例如 SIGSTOP）"),
-                        format!("{ranks} {are} stopped: {processes} stopped by a signal such as SIGSTOP"),
-                    )
+                    (format!("rank {who} 的进程{}", stopped.zh), format!("{ranks} {are} stopped: {}", stopped.en))
                 }
             }
             HangKind::NotEntered => match self.phase {
@@ -225,21 +216,59 @@ impl HangCase {
         }
     }
 
+    /// Those that a signal has stopped, and those that a debugger holds.
+    fn by_signal_or_tracer(&self) -> (Vec<&StoppedProcess>, Vec<&StoppedProcess>) {
+        self.stopped.iter().partition(|stopped| stopped.by == StoppedBy::Signal)
+    }
+
+    /// Which processes stand still for whom; in Chinese it goes on from the word process.
+    fn stopped_by(&self) -> Text {
+        let numbers = |of: &[&StoppedProcess]| of.iter().map(|it| it.pid.to_string()).collect::<Vec<_>>().join(", ");
+        let (by_signal, traced) = self.by_signal_or_tracer();
+        let (mut zh, mut en) = (Vec::new(), Vec::new());
+        if !by_signal.is_empty() {
+            let (pids, processes) = (numbers(&by_signal), if by_signal.len() == 1 { "process" } else { "processes" });
+            let were = if by_signal.len() == 1 { "was" } else { "were" };
+            zh.push(format!(" {pids} 已被信号暂停（例如 SIGSTOP）"));
+            en.push(format!("{processes} {pids} {were} stopped by a signal such as SIGSTOP"));
+        }
+        if !traced.is_empty() {
+            let (pids, processes) = (numbers(&traced), if traced.len() == 1 { "process" } else { "processes" });
+            let (are, by) = (if traced.len() == 1 { "is" } else { "are" }, tracers(&traced));
+            zh.push(format!(" {pids} 被{}暂停", by.zh));
+            en.push(format!("{processes} {pids} {are} held by {}", by.en));
+        }
+        Text::new(zh.join("，进程"), en.join(", "))
+    }
+
+    /// How those go on that stand still.
+    fn stopped_hint(&self) -> Text {
+        let (by_signal, traced) = self.by_signal_or_tracer();
+        let pids = by_signal.iter().map(|it| it.pid.to_string()).collect::<Vec<_>>().join(" ");
+        let of_signal = match by_signal.len() {
+            0 => None,
+            1 => Some(Text::new(format!("kill -CONT {pids} 可让它继续"), format!("kill -CONT {pids} lets it go on"))),
+            _ => {
+                Some(Text::new(format!("kill -CONT {pids} 可让它们继续"), format!("kill -CONT {pids} lets them go on")))
+            }
+        };
+        let by = tracers(&traced);
+        let of_tracer = (!traced.is_empty()).then(|| {
+            Text::new(format!("在{}中继续运行，或让它脱离", by.zh), format!("continue in {}, or let it detach", by.en))
+        });
+        match (of_signal, of_tracer) {
+            (Some(of_signal), Some(of_tracer)) => {
+                Text::new(format!("{}；{}", of_signal.zh, of_tracer.zh), format!("{}; {}", of_signal.en, of_tracer.en))
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Text::new("发送 SIGCONT 可让它继续", "SIGCONT lets it go on"),
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Text {
         match self.kind {
-            HangKind::Stopped => {
-                let pids: Vec<String> = self.stopped_pids.iter().map(ToString::to_string).collect();
-                let pids = pids.join(" ");
-                match self.stopped_pids.len() {
-                    0 => Text::new("发送 SIGCONT 可让它继续", "SIGCONT lets it go on"),
-                    1 => Text::new(format!("kill -CONT {pids} 可让它继续"), format!("kill -CONT {pids} lets it go on")),
-                    _ => Text::new(
-                        format!("kill -CONT {pids} 可让它们继续"),
-                        format!("kill -CONT {pids} lets them go on"),
-                    ),
-                }
-            }
+            HangKind::Stopped => self.stopped_hint(),
             HangKind::NotEntered | HangKind::Busy => Text::new(
                 "查看这一行为什么没有返回：锁、网络请求、数据加载，或只有部分 rank 执行的分支",
                 "see why that line does not return: a lock, a request, a data loader, or a branch that only some ranks take",
@@ -262,6 +291,23 @@ impl HangCase {
             HangKind::Asleep => Text::new("查看这一行在等什么", "see what that line waits for"),
         }
     }
+}
+
+/// Who traces these, each once.
+fn tracers(traced: &[&StoppedProcess]) -> Text {
+    let mut known: Vec<&Tracer> = Vec::new();
+    for stopped in traced {
+        match &stopped.by {
+            StoppedBy::Tracer(Some(tracer)) if !known.contains(&tracer) => known.push(tracer),
+            _ => {}
+        }
+    }
+    if known.is_empty() {
+        return Text::new("调试器", "a debugger");
+    }
+    let names = |word: &str| known.iter().map(|it| format!("{}（{word} {}）", it.name, it.pid)).collect::<Vec<_>>();
+    let en: Vec<String> = known.iter().map(|it| format!("{} (process {})", it.name, it.pid)).collect();
+    Text::new(format!("调试器 {}", names("进程").join("、")), format!("a debugger, {}", en.join(", ")))
 }
 
 fn doing(phase: Phase, is_one: bool) -> Text {
@@ -297,7 +343,7 @@ mod tests {
             without_interpreter: Vec::new(),
             collective: Some((7, "all_reduce".to_owned())),
             entered: BTreeMap::new(),
-            stopped_pids: Vec::new(),
+            stopped: Vec::new(),
             is_child_stopped: false,
             other_program: None,
             file: None,
@@ -306,29 +352,72 @@ mod tests {
         }
     }
 
+    fn by_signal(pids: &[i32]) -> Vec<StoppedProcess> {
+        pids.iter().map(|pid| StoppedProcess { pid: *pid, by: StoppedBy::Signal }).collect()
+    }
+
     fn english(case: &HangCase) -> String {
         case.text(2_000, &BTreeMap::new()).en.into_owned()
     }
 
     #[test]
     fn several_stopped_ranks_are_told_with_all_their_processes() {
-        let stopped = HangCase { stopped_pids: vec![101, 103], ..case(HangKind::Stopped, &[1, 3]) };
+        let stopped = HangCase { stopped: by_signal(&[101, 103]), ..case(HangKind::Stopped, &[1, 3]) };
         let expected = "ranks 1, 3 are stopped: processes 101, 103 were stopped by a signal such as SIGSTOP";
         assert_eq!(english(&stopped), expected);
         assert_eq!(stopped.hint().en, "kill -CONT 101 103 lets them go on");
         let children = HangCase { is_child_stopped: true, ..stopped };
         assert!(english(&children).starts_with("ranks 1, 3 have children that are stopped: processes 101, 103 were"));
-        let one = HangCase { stopped_pids: vec![101], ..case(HangKind::Stopped, &[1]) };
+        let one = HangCase { stopped: by_signal(&[101]), ..case(HangKind::Stopped, &[1]) };
         assert_eq!(english(&one), "rank 1 is stopped: process 101 was stopped by a signal such as SIGSTOP");
         assert_eq!(one.hint().en, "kill -CONT 101 lets it go on");
         let frame = Frame { file: "train.py".to_owned(), line: 3, function: "step".to_owned() };
         let stacks = BTreeMap::from([(1, vec![frame])]);
-        let two = HangCase { stopped_pids: vec![101, 103], ..case(HangKind::Stopped, &[1, 3]) };
+        let two = HangCase { stopped: by_signal(&[101, 103]), ..case(HangKind::Stopped, &[1, 3]) };
         assert!(
             two.text(1, &stacks).en.ends_with("; rank 1 was last at train.py:3 (step)"),
             "{}",
             two.text(1, &stacks).en
         );
+    }
+
+    #[test]
+    fn who_is_held_by_a_debugger_is_not_told_to_be_stopped_by_a_signal() {
+        let held = |pid, tracer: Option<(i32, &str)>| StoppedProcess {
+            pid,
+            by: StoppedBy::Tracer(tracer.map(|(pid, name)| Tracer { pid, name: name.to_owned() })),
+        };
+        let both = [by_signal(&[101]), vec![held(103, Some((300, "gdb")))]].concat();
+        let cases = [
+            (
+                vec![held(101, Some((300, "gdb")))],
+                vec![1],
+                "rank 1 is stopped: process 101 is held by a debugger, gdb (process 300)",
+                "continue in a debugger, gdb (process 300), or let it detach",
+                "rank 1 的进程 101 被调试器 gdb（进程 300）暂停",
+            ),
+            (
+                vec![held(101, None), held(103, None)],
+                vec![1, 3],
+                "ranks 1, 3 are stopped: processes 101, 103 are held by a debugger",
+                "continue in a debugger, or let it detach",
+                "rank 1, 3 的进程 101, 103 被调试器暂停",
+            ),
+            (
+                both,
+                vec![1, 3],
+                "ranks 1, 3 are stopped: process 101 was stopped by a signal such as SIGSTOP, process 103 is held by a \
+                 debugger, gdb (process 300)",
+                "kill -CONT 101 lets it go on; continue in a debugger, gdb (process 300), or let it detach",
+                "rank 1, 3 的进程 101 已被信号暂停（例如 SIGSTOP），进程 103 被调试器 gdb（进程 300）暂停",
+            ),
+        ];
+        for (stopped, ranks, en, hint, zh) in cases {
+            let case = HangCase { stopped, ..case(HangKind::Stopped, &ranks) };
+            assert_eq!(english(&case), en);
+            assert_eq!(case.hint().en, hint);
+            assert_eq!(case.text(2_000, &BTreeMap::new()).zh, zh);
+        }
     }
 
     #[test]

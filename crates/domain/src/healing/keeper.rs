@@ -10,6 +10,8 @@ use crate::language::Text;
 pub enum KeeperPause {
     /// A signal such as SIGSTOP; it is told to go on.
     Stopped,
+    /// A debugger holds it, which only that can end.
+    Traced,
     /// Its cgroup is frozen, which only whoever froze it can end.
     Frozen,
 }
@@ -23,6 +25,13 @@ impl KeeperPause {
                 format!(
                     "the warden, process {pid}, was stopped by a signal such as SIGSTOP, and nobody watched over the \
                      run meanwhile; it was told to go on"
+                ),
+            ),
+            Self::Traced => Text::new(
+                format!("看护进程 {pid} 被调试器暂停：调试器让它继续之前没有人看护这次运行，结束后也无法释放 Worker"),
+                format!(
+                    "the warden, process {pid}, is held by a debugger: until that lets it go on nobody watches over the \
+                     run, and its workers are not given back when it ends"
                 ),
             ),
             Self::Frozen => Text::new(

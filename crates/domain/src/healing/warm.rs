@@ -70,7 +70,7 @@ pub enum ColdReason {
     NoStep,
     StillImporting,
     ParkedEnded,
-    /// A signal has stopped it.
+    /// A signal or a debugger has stopped it.
     ParkedStopped,
     /// It did not take its order.
     ParkedSilent,
@@ -113,8 +113,8 @@ impl ColdReason {
             Self::StillImporting => Text::new("待命进程还没有导入完", "the parked interpreter was still importing"),
             Self::ParkedEnded => Text::new("待命进程已经退出", "the parked interpreter had ended"),
             Self::ParkedStopped => Text::new(
-                "待命进程被 SIGSTOP 之类的信号暂停",
-                "the parked interpreter was stopped by a signal such as SIGSTOP",
+                "待命进程被暂停（SIGSTOP 之类的信号，或调试器）",
+                "the parked interpreter was stopped, by a signal such as SIGSTOP or a debugger",
             ),
             Self::ParkedSilent => Text::new(
                 "待命进程没有回应，可能被暂停或冻结",

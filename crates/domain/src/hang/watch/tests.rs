@@ -1,7 +1,7 @@
 mod hour;
 
 use super::*;
-use crate::hang::{Collective, Frame, Unanswered, Work};
+use crate::hang::{Collective, Frame, StoppedBy, StoppedProcess, Unanswered, Work};
 use crate::pulse::Pulse;
 
 const STEP_MS: u64 = 100;
@@ -49,7 +49,14 @@ impl Job {
             life: 0,
             device: None,
         };
-        let sample = |rank| RankSample { rank, pid: 100 + rank as i32, pulse: Some(pulse), state: b'S', work: None };
+        let sample = |rank| RankSample {
+            rank,
+            pid: 100 + rank as i32,
+            pulse: Some(pulse),
+            state: b'S',
+            tracer: None,
+            work: None,
+        };
         Self {
             watch: HangWatch::new(1_000, false),
             now_ms: 1_000,
@@ -90,7 +97,7 @@ impl Job {
         for sample in &mut self.ranks {
             let is_held = self.held.contains(&sample.rank);
             let Some(pulse) = &mut sample.pulse else { continue };
-            if sample.state != b'T' {
+            if sample.state != b'T' && !(sample.state == b't' && is_held) {
                 pulse.ticks += 1;
             }
             if all_go {
@@ -153,12 +160,24 @@ fn a_stopped_rank_is_named_within_a_second_and_passes_when_it_goes_on() {
     job.held = vec![1];
     job.ranks[1].state = b'T';
     let (after_ms, case) = job.judged(1_000);
-    assert_eq!((case.kind, &case.ranks, &case.stopped_pids), (HangKind::Stopped, &vec![1], &vec![101]));
+    let stopped = StoppedProcess { pid: 101, by: StoppedBy::Signal };
+    assert_eq!((case.kind, &case.ranks, &case.stopped), (HangKind::Stopped, &vec![1], &vec![stopped]));
     assert!(after_ms <= 1_000, "{after_ms}");
     job.ranks[1].state = b'S';
     job.held.clear();
     assert!(matches!(job.run(500), Some(HangStep::Passed { .. })));
     assert_eq!(job.run(10_000), None);
+}
+
+#[test]
+fn a_rank_whose_calls_are_traced_is_not_stopped_while_it_runs_in_between() {
+    let mut job = Job::under_way(2);
+    job.ranks[1].state = b't';
+    assert_eq!(job.run(10_000), None);
+    job.held = vec![1];
+    let (_, case) = job.judged(1_000);
+    let stopped = StoppedProcess { pid: 101, by: StoppedBy::Tracer(None) };
+    assert_eq!((case.kind, &case.stopped), (HangKind::Stopped, &vec![stopped]));
 }
 
 #[test]
@@ -298,14 +317,16 @@ fn a_stopped_child_counts_where_others_wait_for_its_rank() {
         job.now_ms += LOOK_MS;
         job.advance();
         for (sample, child) in job.ranks.iter_mut().zip([Some(500), None, Some(502)]) {
-            sample.work = sample.work.take().map(|work| Work { stopped_child: child, ..work });
+            let stopped_child = child.map(|pid| StoppedProcess { pid, by: StoppedBy::Signal });
+            sample.work = sample.work.take().map(|work| Work { stopped_child, ..work });
         }
         if let Some(HangStep::Judge { case: judged, .. }) = job.watch.look(&job.ranks, &[], TELL, job.now_ms) {
             case = Some(judged);
         }
     }
     let case = case.unwrap();
-    assert_eq!((case.kind, &case.ranks, &case.stopped_pids), (HangKind::Stopped, &vec![2], &vec![502]));
+    let stopped = StoppedProcess { pid: 502, by: StoppedBy::Signal };
+    assert_eq!((case.kind, &case.ranks, &case.stopped), (HangKind::Stopped, &vec![2], &vec![stopped]));
     assert!(case.text(1, &BTreeMap::new()).en.contains("has a child that is stopped: process 502"));
 }
 
