@@ -43,6 +43,21 @@ fn a_server_for_programs_names_the_file_of_its_token_alone() {
 }
 
 #[test]
+fn a_server_that_asks_for_no_token_warns_of_it() {
+    for (language, warning) in [
+        ("en", "no token is asked for: every user of this machine may run programs here"),
+        ("zh", "未启用令牌：本机上的每个用户都能在这里运行程序"),
+    ] {
+        let place = Place::new();
+        let mut command = place.fermi(["server", "--no-token", "--listen", "127.0.0.1:0", "--data-dir"]);
+        let server = Run::start(command.arg(place.path().join("server")).env("FERMI_LANG", language));
+        eventually("the warning", || server.stderr_so_far().contains(warning).then_some(()));
+        server.signal(libc::SIGTERM);
+        server.ended();
+    }
+}
+
+#[test]
 fn people_log_in_act_on_what_is_theirs_and_are_accounted_for() {
     let mut fleet = Fleet::server();
     fleet.add("gn6", 1, &["--run-as", "off"]);

@@ -256,3 +256,86 @@ fn a_flood_of_log_ins_keeps_nobody_out_and_leaves_no_memory_behind() {
     }
     flooded.end();
 }
+
+/// An agent's link that is asked for by hand; none where the server does not open it.
+fn link(address: SocketAddr, token: &str) -> Result<TcpStream, String> {
+    let broken = |error: std::io::Error| format!("{:?}", error.kind());
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).map_err(broken)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(broken)?;
+    stream.write_all(&beginning(3, token)).map_err(broken)?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).map_err(broken)?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    if head.contains(" 101 ") { Ok(stream) } else { Err(head.lines().next().unwrap_or_default().to_owned()) }
+}
+
+/// One message as it goes over a link.
+fn message(kind: &str, data: &Value) -> Vec<u8> {
+    let text = json!({"type": kind, "data": data}).to_string();
+    let length = u64::try_from(text.len()).unwrap().to_be_bytes();
+    // A mask of zeros changes nothing.
+    [&[0x81, 0x80 | 127], length.as_slice(), &[0; 4], text.as_bytes()].concat()
+}
+
+/// The next short message of the server.
+fn heard(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head)?;
+    let mut length = usize::from(head[1]);
+    if length == 126 {
+        stream.read_exact(&mut head)?;
+        length = usize::from(u16::from_be_bytes(head));
+    }
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn what_hostile_agents_say_keeps_nobody_out_and_leaves_no_memory_behind() {
+    let mut flooded = Flooded::start();
+    let token = flooded.token.clone();
+    let escape = "\u{1b}]0;title\u{7}";
+    let unfit = [
+        json!({"cpuWorkers": 4_000_000_000_u32}),
+        json!({"zone": escape, "labels": {escape: escape}, "versions": {"torch": escape}}),
+        json!({"gpus": vec![json!({"model": "A100", "memory": 1, "count": 4_000_000_000_u32}); 2_000]}),
+        json!({"process": "p".repeat(500_000)}),
+    ];
+    let ranks: Vec<Value> = (0..9_000)
+        .map(|rank| json!({"task": format!("task-{rank}"), "attempt": 1, "rank": rank, "cpus": 1.5, "memory": 4_096}))
+        .collect();
+    let beat = json!({"ranks": ranks, "gpus": vec![json!({}); 1_000]});
+    let beat = message("heartbeat", &beat);
+    assert!((600_000..1_000_000).contains(&beat.len()), "{}", beat.len());
+    let statuses = flooded.meanwhile(4, |address, thread, turn| {
+        let mut hello = json!({
+            "version": 1, "fermi": "0.1.0", "instance": format!("i{thread}x{turn}"), "name": format!("flood-{thread}-{turn}"),
+            "kind": "custom", "cpuWorkers": 8, "cpuCores": 8, "memory": 1, "boot": "b",
+        });
+        let changes = if turn % 2 == 0 { Some(&unfit[turn / 2 % unfit.len()]) } else { None };
+        changes.iter().flat_map(|it| it.as_object().unwrap()).for_each(|(name, value)| hello[name] = value.clone());
+        let mut stream = match link(address, &token) {
+            Ok(stream) => stream,
+            Err(said) => return said,
+        };
+        let answer = stream.write_all(&message("hello", &hello)).and_then(|()| heard(&mut stream));
+        let answer = answer.unwrap_or_else(|error| format!("{:?}", error.kind()));
+        match (changes, answer.contains("\"welcome\"")) {
+            (None, true) => {
+                let said = (0..20).filter(|_| stream.write_all(&beat).is_ok()).count();
+                format!("{said} heartbeats")
+            }
+            (Some(_), false) if answer.contains("\"refused\"") => "refused".to_owned(),
+            _ => answer,
+        }
+    });
+    eprintln!("{statuses:?}");
+    assert!(statuses.keys().all(|said| ["refused", "20 heartbeats"].contains(&said.as_str())), "{statuses:?}");
+    assert_eq!(statuses.len(), 2, "{statuses:?}");
+    flooded.end();
+}

@@ -16,6 +16,7 @@ use fermi_domain::preflight::{NodeReadiness, PreflightNews, PreflightPart};
 use fermi_domain::task::RunKey;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::heartbeat_pace::HeartbeatPace;
 use crate::samples::{RankUse, Sample, Samples};
 
 /// Whether a message reached an agent's connection.
@@ -58,6 +59,7 @@ struct AgentSession {
     connected: Instant,
     heard: Instant,
     samples: Samples,
+    pace: HeartbeatPace,
     /// What was sent over which connection, so that nothing is sent twice over one.
     sent: HashMap<(RunKey, &'static str), u64>,
     /// What it can be asked for beyond what every release knows.
@@ -130,6 +132,7 @@ impl Hub {
             connected: Instant::now(),
             heard: Instant::now(),
             samples: self.before().remove(environment).unwrap_or_default(),
+            pace: HeartbeatPace::new(Instant::now()),
             sent: HashMap::new(),
             abilities: Vec::new(),
         });
@@ -177,7 +180,9 @@ impl Hub {
             && session.connection.as_ref().is_some_and(|current| current.number == connection)
         {
             session.heard = Instant::now();
-            session.samples.push(heartbeat);
+            if session.pace.keeps_one(Instant::now()) {
+                session.samples.push(heartbeat);
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub mod disk;
 mod envelope;
 pub mod guard;
 pub mod http;
+mod heartbeat_pace;
 mod hub;
 mod kept;
 mod key_file;

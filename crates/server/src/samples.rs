@@ -1,6 +1,7 @@
 //! What an agent has measured: the last minutes as they came, and the hour before as means of ten seconds.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use fermi_api::link::{GpuSample, Heartbeat, MachineSample};
@@ -12,6 +13,9 @@ const FINE: usize = 120;
 const COARSE: usize = 360;
 /// Samples that become one mean.
 const TOGETHER: usize = 10;
+/// GPUs and ranks in all samples of an environment: 256 of each over the whole hour. Where an agent tells of more, it is a shorter
+/// time.
+const MOST_ENTRIES: usize = 256 * 2 * (FINE + COARSE + TOGETHER);
 
 /// One moment of a machine, or the mean of several.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,21 +44,38 @@ pub struct RankUse {
 pub struct Samples {
     fine: VecDeque<Sample>,
     coarse: VecDeque<Sample>,
+    /// GPUs and ranks in all of them.
+    entries: usize,
+}
+
+impl Sample {
+    fn entries(&self) -> usize {
+        self.gpus.len() + self.ranks.len()
+    }
 }
 
 impl Samples {
     /// Takes in what came. As soon as there are too many fine samples, the oldest become one mean.
     pub fn push(&mut self, beat: Heartbeat) {
         let sample = self.sample(beat);
+        self.entries += sample.entries();
         self.fine.push_back(sample);
-        if self.fine.len() < FINE + TOGETHER {
-            return;
+        if self.fine.len() >= FINE + TOGETHER {
+            let oldest: Vec<Sample> = self.fine.drain(..TOGETHER).collect();
+            let mean = mean(&oldest);
+            self.entries += mean.entries();
+            self.entries -= oldest.iter().map(Sample::entries).sum::<usize>();
+            self.coarse.push_back(mean);
         }
-        let oldest: Vec<Sample> = self.fine.drain(..TOGETHER).collect();
-        if self.coarse.len() == COARSE {
-            self.coarse.pop_front();
+        self.forget_beyond_bounds();
+    }
+
+    /// The last one is kept whatever it holds.
+    fn forget_beyond_bounds(&mut self) {
+        while self.coarse.len() > COARSE || self.entries > MOST_ENTRIES && self.fine.len() > 1 {
+            let Some(oldest) = self.coarse.pop_front().or_else(|| self.fine.pop_front()) else { return };
+            self.entries -= oldest.entries();
         }
-        self.coarse.push_back(mean(&oldest));
     }
 
     /// Puts means in that were kept from before, older than all that is here.
@@ -62,8 +83,8 @@ impl Samples {
         let begin = self.all().next().map_or(u64::MAX, |first| first.time_ms);
         let older = means.into_iter().filter(|mean| mean.time_ms < begin);
         self.coarse = older.chain(std::mem::take(&mut self.coarse)).collect();
-        let over = self.coarse.len().saturating_sub(COARSE);
-        self.coarse.drain(..over);
+        self.entries = self.all().map(Sample::entries).sum();
+        self.forget_beyond_bounds();
     }
 
     /// The means that came after a time.
@@ -75,6 +96,7 @@ impl Samples {
     pub fn settle(&mut self) {
         let fine: Vec<Sample> = self.fine.drain(..).collect();
         self.coarse.extend(fine.chunks(TOGETHER).map(mean));
+        self.entries = self.all().map(Sample::entries).sum();
     }
 
     pub fn latest(&self) -> Option<&Sample> {
@@ -95,15 +117,15 @@ impl Samples {
             machine.received = per_second(machine.received, span_ms);
             machine.sent = per_second(machine.sent, span_ms);
         }
-        let mut known: Vec<Arc<TaskId>> = Vec::new();
+        // Each is looked up once, however many ranks there are.
+        let before = before.iter().flat_map(|before| &before.ranks);
+        let mut known: HashSet<Arc<TaskId>> = before.map(|rank| rank.task.clone()).collect();
         let mut shared = |task: TaskId| {
-            let before = before.iter().flat_map(|before| &before.ranks).map(|rank| &rank.task);
-            if let Some(found) = known.iter().chain(before).find(|known| ***known == task) {
-                return found.clone();
-            }
-            let task = Arc::new(task);
-            known.push(task.clone());
-            task
+            known.get(&task).cloned().unwrap_or_else(|| {
+                let task = Arc::new(task);
+                known.insert(task.clone());
+                task
+            })
         };
         let ranks = ranks.into_iter().map(|rank| RankUse {
             task: shared(rank.task),
@@ -123,24 +145,9 @@ fn per_second(bytes: u64, span_ms: u64) -> u64 {
 /// GPUs and ranks count only where they are: one that came in the middle has the mean of its own samples.
 fn mean(samples: &[Sample]) -> Sample {
     let machines = || samples.iter().map(|sample| &sample.machine);
-    let mut gpus: Vec<(u32, Vec<&GpuSample>)> = Vec::new();
-    let mut ranks: Vec<Vec<&RankUse>> = Vec::new();
-    for sample in samples {
-        for gpu in &sample.gpus {
-            match gpus.iter_mut().find(|(index, _)| *index == gpu.index) {
-                Some((_, found)) => found.push(gpu),
-                None => gpus.push((gpu.index, vec![gpu])),
-            }
-        }
-        for rank in &sample.ranks {
-            let is_same =
-                |other: &RankUse| (other.rank, other.attempt, &other.task) == (rank.rank, rank.attempt, &rank.task);
-            match ranks.iter_mut().find(|found| found.first().is_some_and(|first| is_same(first))) {
-                Some(found) => found.push(rank),
-                None => ranks.push(vec![rank]),
-            }
-        }
-    }
+    let gpus = grouped(samples.iter().flat_map(|sample| &sample.gpus), |gpu| gpu.index);
+    let ranks =
+        grouped(samples.iter().flat_map(|sample| &sample.ranks), |rank| (rank.task.clone(), rank.attempt, rank.rank));
     Sample {
         time_ms: samples.last().map_or(0, |last| last.time_ms),
         machine: MachineSample {
@@ -150,9 +157,22 @@ fn mean(samples: &[Sample]) -> Sample {
             received: whole_mean_of(machines().map(|machine| machine.received)),
             sent: whole_mean_of(machines().map(|machine| machine.sent)),
         },
-        gpus: gpus.into_iter().map(|(index, samples)| mean_of_gpu(index, &samples)).collect(),
+        gpus: gpus.iter().filter_map(|samples| Some(mean_of_gpu(samples.first()?.index, samples))).collect(),
         ranks: ranks.iter().filter_map(|samples| mean_of_rank(samples)).collect(),
     }
+}
+
+/// Those of one key together, in the order in which they first came.
+fn grouped<'a, T, K: Eq + Hash>(all: impl Iterator<Item = &'a T>, key: impl Fn(&T) -> K) -> Vec<Vec<&'a T>> {
+    let (mut groups, mut places) = (Vec::<Vec<&T>>::new(), HashMap::new());
+    for one in all {
+        let place = *places.entry(key(one)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
 }
 
 fn mean_of_gpu(index: u32, samples: &[&GpuSample]) -> GpuSample {
@@ -248,6 +268,27 @@ mod tests {
         assert!(samples.all().all(|sample| sample.ranks.len() == 1));
         let latest = samples.latest().unwrap();
         assert!(Arc::ptr_eq(&latest.ranks[0].task, &samples.fine[0].ranks[0].task), "names are shared");
+    }
+
+    /// An agent that says all that it may say.
+    fn full_beat(second: u64) -> Heartbeat {
+        let rank = |rank| RankSample { task: "t".into(), attempt: 1, rank, cpus: 1.0, memory: second };
+        let gpu = |index| GpuSample { index, ..Default::default() };
+        Heartbeat { gpus: (0..256).map(gpu).collect(), ranks: (0..1_024).map(rank).collect(), ..beat(second) }
+    }
+
+    #[test]
+    fn an_agent_that_tells_of_more_than_a_machine_has_is_kept_for_a_shorter_time() {
+        let mut samples = Samples::default();
+        (1..=1_000).for_each(|second| samples.push(full_beat(second)));
+        let entries = |samples: &Samples| samples.all().map(Sample::entries).sum::<usize>();
+        assert!(entries(&samples) <= MOST_ENTRIES && samples.entries == entries(&samples), "{}", entries(&samples));
+        assert_eq!(samples.latest().unwrap().time_ms, 1_000_000);
+        assert_eq!(samples.latest().unwrap().ranks.len(), 1_024);
+        samples.restore([Sample { time_ms: 1, gpus: vec![GpuSample::default(); 7], ..Default::default() }]);
+        assert_eq!(samples.entries, entries(&samples));
+        samples.settle();
+        assert_eq!(samples.entries, entries(&samples));
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     };
     let texts = [Some(&hello.instance), Some(&hello.fermi), Some(&hello.boot)];
     let optional = [&hello.zone, &hello.image, &hello.address].map(Option::as_ref);
+    let shown = [&hello.machine, &hello.process, &hello.credential, &hello.seal, &hello.next_seal, &hello.cluster];
     let versions = &hello.versions;
     let versions =
         [&versions.agent, &versions.python, &versions.torch, &versions.cuda, &versions.driver, &versions.nccl];
@@ -41,6 +42,8 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     let all_texts = texts
         .into_iter()
         .chain(optional)
+        .chain(shown.map(Option::as_ref))
+        .chain(hello.pending_seals.iter().map(Some))
         .chain(versions.map(Option::as_ref))
         .chain(labels)
         .chain(models)
@@ -62,6 +65,7 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     within("labels", hello.labels.len() as u64, MOST_LABELS as u64)?;
     within("abilities", hello.abilities.len() as u64, MOST_ABILITIES as u64)?;
     within("runs", hello.runs.len() as u64, MOST_RUNS as u64)?;
+    within("seen", hello.seen.as_ref().map_or(0, Vec::len) as u64, MOST_RUNS as u64)?;
     within("pendingSeals", hello.pending_seals.len() as u64, MOST_SEALS as u64)?;
     within("text", longest as u64, LONGEST_TEXT as u64)
 }
@@ -109,6 +113,11 @@ mod tests {
             json!({ "memory": u64::MAX }),
             json!({ "zone": "z".repeat(2_000) }),
             json!({ "labels": { "a": "b".repeat(2_000) } }),
+            json!({ "machine": "m".repeat(2_000) }),
+            json!({ "process": "p".repeat(2_000) }),
+            json!({ "credential": "c".repeat(2_000) }),
+            json!({ "pendingSeals": ["s".repeat(2_000)] }),
+            json!({ "seen": vec!["task-1-g1-n0-i1"; 20_000] }),
         ];
         for changes in cases {
             let refusal = check(&hello(changes.clone())).unwrap_err();
