@@ -12,6 +12,7 @@ use crate::bundle::NodeBundle;
 use crate::coordinator::NodeRanks;
 use crate::handshake::Nonce;
 use crate::node_message::NodePosition;
+use crate::strangers_words::legible;
 
 /// Version of the messages on a link: since 2 both ends prove that they know the secret, and sign every frame.
 pub const LINK_VERSION: u32 = 2;
@@ -115,6 +116,21 @@ impl JoinRefusal {
         }
     }
 
+    /// The same with words of the other side that people may be told.
+    pub fn legible(self) -> Self {
+        match self {
+            Self::OtherVersion { ours, theirs } => {
+                Self::OtherVersion { ours: legible(&ours), theirs: legible(&theirs) }
+            }
+            Self::OtherRun { ours, theirs } => Self::OtherRun { ours: legible(&ours), theirs: legible(&theirs) },
+            Self::ProvesNothing { ours, theirs } => {
+                Self::ProvesNothing { ours: legible(&ours), theirs: legible(&theirs) }
+            }
+            Self::NodeRankTaken { node_rank, by } => Self::NodeRankTaken { node_rank, by: legible(&by) },
+            Self::WrongSecret | Self::NoSuchNodeRank { .. } | Self::Full { .. } | Self::NoRanks => self,
+        }
+    }
+
     /// The same as a node that speaks this version can read it.
     pub fn as_known_to(self, version: u32) -> Self {
         match self {
@@ -143,9 +159,10 @@ impl Explained for JoinRefusal {
                 format!("该地址属于另一个任务：那里在等待 “{ours}”，而本节点要加入 “{theirs}”"),
                 format!("another run waits at this address: it is '{ours}', this node wants '{theirs}'"),
             ),
-            Self::WrongSecret => {
-                Text::new("集合口令与主节点不一致", "the rendezvous secret is not that of the first node")
-            }
+            Self::WrongSecret => Text::new(
+                "集合口令与主节点不一致：两边设置的不同，或者只有一边设置了",
+                "the rendezvous secret is not that of the first node: the two differ, or only one of them has one",
+            ),
             Self::ProvesNothing { ours, theirs } => Text::new(
                 format!(
                     "该节点的 fermi {theirs} 会明文发送集合口令，无法证明自己知道口令；请把它更新到主节点的版本（fermi {ours}）"
@@ -230,7 +247,7 @@ impl Assembly {
     fn check(&self, greeting: &Greeting) -> Result<(), JoinRefusal> {
         check_version(greeting)?;
         if greeting.run != self.run {
-            return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: greeting.run.clone() });
+            return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: legible(&greeting.run) });
         }
         if greeting.ranks == 0 {
             return Err(JoinRefusal::NoRanks);
@@ -241,7 +258,7 @@ impl Assembly {
             }
             let holder = self.taken.get(&node_rank).and_then(|number| self.peers.get(*number)?.as_ref());
             if let Some(holder) = holder {
-                return Err(JoinRefusal::NodeRankTaken { node_rank, by: holder.name.clone() });
+                return Err(JoinRefusal::NodeRankTaken { node_rank, by: legible(&holder.name) });
             }
         }
         if self.is_full() {
@@ -365,7 +382,7 @@ pub fn check_version(greeting: &Greeting) -> Result<(), JoinRefusal> {
         return Ok(());
     }
     let ours = env!("CARGO_PKG_VERSION").to_owned();
-    Err(JoinRefusal::OtherVersion { ours, theirs: greeting.fermi.clone() })
+    Err(JoinRefusal::OtherVersion { ours, theirs: legible(&greeting.fermi) })
 }
 
 /// A newer node knows how to speak to us only if it understands our version, and it does not ask.

@@ -14,6 +14,7 @@ use sha2::Sha256;
 
 use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION, check_version};
 use crate::frame_signature::{Direction, FrameSignature, SIGNATURE};
+use crate::strangers_words::legible;
 
 /// What was never said before.
 pub type Nonce = [u8; 32];
@@ -60,7 +61,7 @@ pub fn reception(greeting: &Greeting, secret: &str) -> Reception {
         (true, false) => Reception::Believe,
         (false, true) if greeting.version < LINK_VERSION => Reception::Refuse(JoinRefusal::ProvesNothing {
             ours: env!("CARGO_PKG_VERSION").to_owned(),
-            theirs: greeting.fermi.clone(),
+            theirs: legible(&greeting.fermi),
         }),
         (false, true) if greeting.nonce.is_some() => Reception::Challenge,
         _ => Reception::Refuse(JoinRefusal::WrongSecret),
@@ -142,7 +143,11 @@ fn keyed(key: &[u8]) -> io::Result<Hmac<Sha256>> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Explained;
+
     use super::*;
+    use crate::frame::Inbox;
+    use crate::link::{JoinAnswer, LARGEST_GREETING};
 
     fn greeting(version: u32, secret: &str, nonce: Option<Nonce>) -> Greeting {
         Greeting {
@@ -213,6 +218,35 @@ mod tests {
         }
         let later = reception(&greeting(3, "", None), "");
         assert!(matches!(later, Reception::Refuse(JoinRefusal::OtherVersion { .. })));
+    }
+
+    #[test]
+    fn strangers_proofs_and_answers_are_read_or_refused() {
+        let refused = JoinRefusal::OtherRun { ours: "\u{1b}[2Jours".into(), theirs: "theirs".into() };
+        let challenge = Challenge { coordinator: "gn6".into(), nonce: [7; 32] };
+        let samples = [
+            serde_json::to_vec(&JoinAnswer::Challenge(challenge)).unwrap(),
+            serde_json::to_vec(&JoinAnswer::Proven { proof: [9; 32] }).unwrap(),
+            serde_json::to_vec(&JoinAnswer::Refused(refused)).unwrap(),
+            serde_json::to_vec(&JoinAnswer::UnderWay { run: "r".into() }).unwrap(),
+            serde_json::to_vec(&NodeProof { proof: [1; 32] }).unwrap(),
+        ];
+        let samples: Vec<&[u8]> = samples.iter().map(Vec::as_slice).collect();
+        let session = Session::new("secret", b"greeting", b"challenge").unwrap();
+        fermi_mutator::try_all(&samples, 4_000, |case| {
+            if let Ok(JoinAnswer::Refused(refusal)) = serde_json::from_slice(case) {
+                assert!(!refusal.legible().text().en.contains(char::is_control), "it is shown on a terminal");
+            }
+            if let Ok(NodeProof { proof }) = serde_json::from_slice(case) {
+                assert!(!session.is_proven(LinkRole::Node, &proof));
+            }
+            // Nothing that was not signed is a message, wherever it ends.
+            let mut inbox = Inbox::for_stranger(LARGEST_GREETING);
+            inbox.check(session.signature(Direction::ToNode).unwrap());
+            let mut said = case;
+            let _ = inbox.fill(&mut said);
+            assert!(!matches!(inbox.take_body(), Ok(Some(_))));
+        });
     }
 
     #[test]

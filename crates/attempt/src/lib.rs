@@ -33,4 +33,5 @@ pub mod recipes;
 pub mod run_folder;
 pub mod run_result;
 mod serves;
+mod strangers_words;
 mod unknown;

@@ -1,7 +1,7 @@
 //! A connection between two supervisors of one run.
 
 use std::io::{self, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION, LINK_VERSION_WITHOUT_
 use crate::frame::{Inbox, Outbox, Reading};
 use crate::handshake::{self, Challenge, LinkRole, NodeProof, Proof, Session};
 use crate::listen;
+use crate::strangers_words::legible;
 
 /// Each side says at least this often that it lives.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -91,6 +92,15 @@ impl Link {
             peer,
             lets_leave: false,
             answers_pings: false,
+        })
+    }
+
+    /// From where the other side comes, as one that has a whole network at hand cannot choose it: of an address of version 6 the
+    /// first half.
+    pub fn network(&self) -> Option<IpAddr> {
+        Some(match self.stream.peer_addr().ok()?.ip().to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+            short => short,
         })
     }
 
@@ -290,8 +300,8 @@ fn introduce(stream: TcpStream, greeting: &Greeting, secret: &str) -> Result<Lin
                 link.sign(session.ok_or_else(unproven)?, LinkRole::Node).map_err(not_ours)?;
                 is_proven = true;
             }
-            JoinAnswer::Refused(refusal) => return Err(JoinError::Refused(refusal)),
-            JoinAnswer::UnderWay { run } => return Err(JoinError::UnderWay { run }),
+            JoinAnswer::Refused(refusal) => return Err(JoinError::Refused(refusal.legible())),
+            JoinAnswer::UnderWay { run } => return Err(JoinError::UnderWay { run: legible(&run) }),
             // It welcomes or asks out of turn: whatever it is, it does not know the secret.
             JoinAnswer::Welcome { .. } | JoinAnswer::Challenge(_) | JoinAnswer::Proven { .. } => return Err(unproven()),
         }

@@ -1,5 +1,6 @@
 //! Drives the coordinator: what happens goes in, and its decisions go to this node and, over links, to all others.
 
+mod refusals;
 mod start_up;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +15,8 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::clock::Monotonic;
 
 use super::local_node::Node;
-use super::peers::{self, PeerNews, Peers, PendingPeer, Silence};
+use super::peers::{self, PeerNews, Peers, Silence};
+use super::pending_peers::PendingPeer;
 use super::start_up::StartUpWatch;
 use crate::assembly::{Assembly, Greeting, JoinRefusal, node_positions};
 use crate::bundle::NodeBundle;
@@ -23,6 +25,7 @@ use crate::link::{self, JoinAnswer};
 use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Start, Survey};
 use crate::port::Lease;
 use crate::serves::{Served, Serving};
+use refusals::Refusals;
 
 /// A node that was silent so long is shown as suspect.
 const SUSPECT_AFTER: Duration = Duration::from_secs(4);
@@ -44,6 +47,7 @@ pub struct CoordinatorDriver {
     own_position: NodePosition,
     is_elastic: bool,
     peers: Peers,
+    refusals: Refusals,
     serving: Serving,
     /// The assembly numbers of nodes that go at the next assembling, and their signals.
     leaving: BTreeMap<usize, i32>,
@@ -89,6 +93,7 @@ impl CoordinatorDriver {
             own_position: bundle.own_position(),
             is_elastic: gathering.is_elastic(),
             peers: Peers::new(gathering.nodes, bundle.node_name.clone(), gathering.secret.clone())?,
+            refusals: Refusals::new(Instant::now()),
             serving: Serving::default(),
             leaving: BTreeMap::new(),
             looked: Instant::now(),
@@ -421,7 +426,7 @@ impl CoordinatorDriver {
             // One that comes when the attempt has just begun is let go without a word, and comes again.
             PeerNews::Greeted(..) | PeerNews::Unproven(..) if !self.peers.is_listening() => {}
             PeerNews::Greeted(pending, greeting) => self.greet(*pending, &greeting, node),
-            PeerNews::Unproven(pending, greeting, refusal) => refuse(*pending, &greeting, refusal, node),
+            PeerNews::Unproven(pending, greeting, refusal) => self.refuse(*pending, &greeting, refusal, node),
             PeerNews::Reported { number, reports, is_back } => {
                 if let Some(name) = is_back {
                     node.record(RunEvent::NodeBack { name });
@@ -458,7 +463,7 @@ impl CoordinatorDriver {
                     self.feed(assembled, node);
                 }
             }
-            Err(refusal) => refuse(pending, greeting, refusal, node),
+            Err(refusal) => self.refuse(pending, greeting, refusal, node),
         }
     }
 
@@ -468,6 +473,15 @@ impl CoordinatorDriver {
             match silence {
                 Silence::Suspect { name, silent_ms } => node.record(RunEvent::NodeSuspect { name, silent_ms }),
                 Silence::Lost(number) => self.lose(number, Loss::Silent, node),
+    /// Sends a node away with the reason, in words that its release knows.
+    fn refuse(&mut self, pending: PendingPeer, greeting: &Greeting, refusal: JoinRefusal, node: &mut Node) {
+        if self.refusals.may_be_told(Instant::now()) {
+            let (name, address) = (greeting.name.clone(), pending.address().to_owned());
+            node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
+        }
+        pending.refuse(&JoinAnswer::Refused(refusal.as_known_to(greeting.version)));
+    }
+
             }
         }
     }
@@ -514,15 +528,11 @@ impl CoordinatorDriver {
     }
 }
 
-/// Sends a node away with the reason, in words that its release knows.
-fn refuse(pending: PendingPeer, greeting: &Greeting, refusal: JoinRefusal, node: &mut Node) {
-    let (name, address) = (greeting.name.clone(), pending.address().to_owned());
-    node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
-    pending.refuse(&JoinAnswer::Refused(refusal.as_known_to(greeting.version)));
-}
-
 /// Who is missing and who is there, and when an elastic run that has enough nodes starts without the others.
 fn waiting(missing: u32, port: u16, names: &[&str], call: Option<Duration>) -> Text {
+            if let Some(text) = self.refusals.untold() {
+                node.record(RunEvent::Waiting { text });
+            }
     let plural = if missing == 1 { "node" } else { "nodes" };
     let more = if names.len() > NAMED { " …" } else { "" };
     let (zh, en) = match names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ") {

@@ -2,7 +2,7 @@
 //!
 //! [`run`] is the whole life of the process: an [`event_loop`] over everything that can happen. What the node itself does
 //! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, wherever the decision is made: by the
-//! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`]), or one on another node
+//! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`], and those who come as [`pending_peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
 //! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
 //! the [`step_watch`] after steps that ranks report, the [`rank_watch`] after ranks that hang, with what [`hang_evidence`] gathers, the [`device_watch`] after GPUs that fail,
@@ -19,6 +19,7 @@ mod hang_evidence;
 mod local_node;
 mod parking;
 mod peers;
+mod pending_peers;
 mod rank_processes;
 mod rank_watch;
 #[cfg(test)]

@@ -12,17 +12,13 @@ use std::time::{Duration, Instant};
 use fermi_domain::event::RunEvent;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
+use super::pending_peers::{PendingPeer, PendingPeers};
 use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
 use crate::frame_signature::ForgedFrame;
-use crate::handshake::{self, LinkRole, NodeProof, Reception, Session};
 use crate::link::{self, JoinAnswer, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
-/// A [`PendingPeer`] has this long to introduce and prove itself, on a bad line too.
-const GREETING_PATIENCE: Duration = Duration::from_secs(10);
-/// So many may be about to introduce themselves beside the nodes that are expected.
-const MOST_PENDING_PEERS: usize = 64;
 /// How long nodes have to take the last messages when the run is over: on a line whose first packets were lost, a message is
 /// sent again after three seconds and once more after six.
 const LAST_MESSAGES: Duration = Duration::from_secs(10);
@@ -32,28 +28,6 @@ const LAST_MESSAGES_OF_SUSPECTS: Duration = Duration::from_secs(2);
 const LISTENER: u64 = 0;
 /// How many ready links are taken at once.
 const AT_ONCE: usize = 256;
-
-/// A connection that has not introduced itself, or not proved that it knows the secret.
-#[derive(Debug)]
-pub struct PendingPeer {
-    key: u64,
-    link: Link,
-    since: Instant,
-    /// What it has introduced itself as, and what its proof is held against.
-    challenged: Option<(Greeting, Session)>,
-}
-
-impl PendingPeer {
-    pub fn address(&self) -> &str {
-        &self.link.peer
-    }
-
-    /// Sends the connection away with the reason.
-    pub fn refuse(mut self, answer: &JoinAnswer) {
-        // Who does not hear it has gone already.
-        let _ = self.link.send(answer);
-    }
-}
 
 /// A node that has joined.
 #[derive(Debug)]
@@ -124,15 +98,10 @@ pub enum Silence {
 
 #[derive(Debug)]
 pub struct Peers {
-    /// The name of this node, and what the others must know to be let in; empty where everybody is.
-    own_name: String,
-    secret: String,
     listener: Option<TcpListener>,
     watch: Epoll,
     next_key: u64,
-    /// The oldest first.
-    pending: BTreeMap<u64, PendingPeer>,
-    most_pending: usize,
+    pending: PendingPeers,
     numbers: HashMap<u64, usize>,
     joined: BTreeMap<usize, Peer>,
     /// Links of nodes that have left and have not taken everything.
@@ -143,13 +112,10 @@ impl Peers {
     /// For a run of so many nodes that know this secret.
     pub fn new(nodes: u32, own_name: String, secret: String) -> io::Result<Self> {
         Ok(Self {
-            own_name,
-            secret,
             listener: None,
             watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next_key: LISTENER + 1,
-            pending: BTreeMap::new(),
-            most_pending: MOST_PENDING_PEERS + nodes as usize,
+            pending: PendingPeers::new(nodes, own_name, secret),
             numbers: HashMap::new(),
             joined: BTreeMap::new(),
             released: Vec::new(),
@@ -198,7 +164,7 @@ impl Peers {
         name: String,
         answer: &JoinAnswer,
     ) -> io::Result<()> {
-        let PendingPeer { key, mut link, .. } = pending;
+        let (key, mut link) = pending.into_link();
         link.trust();
         link.send(answer)?;
         self.numbers.insert(key, number);
@@ -261,8 +227,8 @@ impl Peers {
             let key = event.data();
             if key == LISTENER {
                 self.accept();
-            } else if let Some(pending) = self.pending.remove(&key) {
-                news.extend(self.read_pending(pending));
+            } else if let Some(pending) = self.pending.take(key) {
+                news.extend(self.pending.read(pending));
             } else if let Some(number) = self.numbers.get(&key).copied() {
                 if event.events().contains(EpollFlags::EPOLLOUT) {
                     self.flush(number);
@@ -273,58 +239,17 @@ impl Peers {
         news
     }
 
-    /// Accepts every connection; when too many have not introduced themselves, the one that has waited longest goes.
+    /// Accepts connections, and no more at once than leave time for all else.
     fn accept(&mut self) {
-        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
+        for _ in 0..AT_ONCE {
+            let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) else { return };
             let key = self.next_key;
             self.next_key += 1;
             let Ok(link) = Link::to_pending(stream) else { continue };
             if self.watch.add(link.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
-                self.pending.insert(key, PendingPeer { key, link, since: Instant::now(), challenged: None });
-            }
-            if self.pending.len() > self.most_pending {
-                self.pending.pop_first();
+                self.pending.insert(key, link);
             }
         }
-    }
-
-    fn read_pending(&mut self, mut pending: PendingPeer) -> Option<PeerNews> {
-        let (words, reading) = pending.link.receive_words().unwrap_or((None, Reading::Closed));
-        match (words, pending.challenged.take()) {
-            (Some(words), None) => self.receive(pending, &words),
-            (Some(words), Some((greeting, session))) => Self::judge(pending, greeting, &session, &words),
-            (None, challenged) => {
-                if reading != Reading::Closed {
-                    self.pending.insert(pending.key, PendingPeer { challenged, ..pending });
-                }
-                None
-            }
-        }
-    }
-
-    /// What is made of a greeting. One that cannot be read is no node's, nor is one whose link cannot be written.
-    fn receive(&mut self, mut pending: PendingPeer, words: &[u8]) -> Option<PeerNews> {
-        let greeting: Greeting = serde_json::from_slice(words).ok()?;
-        match handshake::reception(&greeting, &self.secret) {
-            Reception::Believe => Some(PeerNews::Greeted(Box::new(pending), greeting)),
-            Reception::Refuse(refusal) => Some(PeerNews::Unproven(Box::new(pending), greeting, refusal)),
-            Reception::Challenge => {
-                let session = pending.link.challenge(&self.own_name, &self.secret, words).ok()?;
-                pending.challenged = Some((greeting, session));
-                self.pending.insert(pending.key, pending);
-                None
-            }
-        }
-    }
-
-    /// Whether a node that was challenged knows the secret.
-    fn judge(mut pending: PendingPeer, greeting: Greeting, session: &Session, words: &[u8]) -> Option<PeerNews> {
-        let shown: NodeProof = serde_json::from_slice(words).ok()?;
-        if !session.is_proven(LinkRole::Node, &shown.proof) {
-            return Some(PeerNews::Unproven(Box::new(pending), greeting, JoinRefusal::WrongSecret));
-        }
-        pending.link.prove(session).ok()?;
-        Some(PeerNews::Greeted(Box::new(pending), greeting))
     }
 
     fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
@@ -382,7 +307,7 @@ impl Peers {
     /// Sends heartbeats and looks for silence, which is not death: first a node is suspect, and only after the run's
     /// patience it is lost.
     pub fn mind_silence(&mut self, suspect_after: Duration, patience: Duration) -> Vec<Silence> {
-        self.pending.retain(|_, pending| pending.since.elapsed() < GREETING_PATIENCE);
+        self.pending.let_go();
         self.released.retain_mut(|link| link.flush().is_ok() && link.has_waiting());
         let mut silent = Vec::new();
         for (number, peer) in &mut self.joined {
@@ -404,7 +329,7 @@ impl Peers {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Read;
     use std::net::TcpStream;
 
     use super::*;
@@ -414,6 +339,8 @@ mod tests {
     fn greeting() -> Greeting {
         Greeting {
             version: LINK_VERSION,
+    use nix::sys::socket::{self, Backlog};
+
             fermi: "1".into(),
             run: "r".into(),
             secret: String::new(),
@@ -473,21 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_that_claims_to_be_huge_ends_the_connection() {
-        let (mut peers, port) = listening();
-        let mut stranger = connect(port);
-        stranger.write_all(&(1u32 << 20).to_le_bytes()).unwrap();
-        stranger.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !matches!(stranger.read(&mut [0]), Ok(0)) {
-            assert!(peers.look().is_empty());
-            assert!(Instant::now() < deadline, "it is still there");
-        }
-        assert!(peers.pending.is_empty());
-    }
-
-    #[test]
-    fn strangers_that_say_nothing_are_few_and_keep_no_node_out() {
+    fn strangers_that_say_nothing_keep_no_node_out() {
         let (mut peers, port) = listening();
         let _idle: Vec<TcpStream> = (0..200)
             .map(|_| {
@@ -497,7 +410,6 @@ mod tests {
             })
             .collect();
         let _node = joined(&mut peers, port);
-        assert!(peers.pending.len() <= MOST_PENDING_PEERS + 2, "{}", peers.pending.len());
         assert_eq!(peers.names().collect::<Vec<_>>(), ["gn7"]);
     }
 
@@ -508,6 +420,19 @@ mod tests {
         let mut answers = Answers::default();
         assert!(!has_lapsed(answers.lacking(began), lease), "a node of an older release does not ask");
         answers.given(began);
+    #[test]
+    fn a_flood_of_connections_leaves_time_for_all_else() {
+        let (mut peers, port) = listening();
+        // All of them wait to be accepted.
+        socket::listen(peers.listener.as_ref().unwrap(), Backlog::new(2_048).unwrap()).unwrap();
+        let _flood: Vec<TcpStream> = (0..AT_ONCE + 10).map(|_| connect(port)).collect();
+        let before = peers.next_key;
+        peers.look();
+        assert_eq!(peers.next_key - before, AT_ONCE as u64);
+        peers.look();
+        assert_eq!(peers.next_key - before, AT_ONCE as u64 + 10);
+    }
+
         answers.given(began + ms(800));
         assert!(!has_lapsed(answers.lacking(began + ms(1_600)), lease), "it was killed");
         assert!(!has_lapsed(answers.lacking(began + ms(9_000)), None), "a run of a fixed size has no lease");
