@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fermi_domain::checkpoint::Fence;
+use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
 use fermi_domain::healing::spent::{Kept, lacks_memory};
 use fermi_domain::launch::Serves;
@@ -24,7 +25,7 @@ use super::device_watch::DeviceWatch;
 use super::event_sink::EventSink;
 use super::hang_evidence;
 use super::parking::{NextRank, Parking};
-use super::rank_processes::{RankProcess, RankProcesses};
+use super::rank_processes::{self, RankProcess, RankProcesses};
 use super::rank_watch::{self, RankWatch};
 use super::step_watch::StepWatch;
 use crate::bundle::{NodeBundle, RankPlan};
@@ -311,6 +312,7 @@ impl Executor {
         self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
+        self.order_parked(&facts);
         for plan in &self.bundle.ranks {
             let parking = &mut self.parking;
             let begin = |command| parking.begin(&plan.place, command, entrance.as_ref());
@@ -327,6 +329,7 @@ impl Executor {
                 }
             }
         }
+        self.parking.end_ordered();
         if let Err(error) = self.pump.add(streams) {
             // Ranks whose streams are not read would wait in a write.
             std::mem::take(&mut self.ranks).signal(libc::SIGKILL);
@@ -343,6 +346,19 @@ impl Executor {
         let is_first = start.attempt <= self.bundle.attempts_before.saturating_add(1);
         self.parking.tell_beginnings(is_first, events);
         reports
+    }
+
+    /// Tells all parked processes at once to become their ranks, for which they need their folders.
+    fn order_parked(&mut self, facts: &AttemptFacts) {
+        if !self.parking.has_parked() {
+            return;
+        }
+        for plan in &self.bundle.ranks {
+            // Why there is no folder is told where the rank is started.
+            if rank_processes::make_folder(&self.bundle, plan, facts.attempt).is_ok() {
+                self.parking.give_order(&plan.place, &self.bundle.command(plan, facts));
+            }
+        }
     }
 
     /// Whether another attempt may follow. Those that a node has left of its own will cost no restart.

@@ -4,15 +4,17 @@
 //! A parked process is a child like a rank, with a rank's words, variables and streams, and stands before the first line of
 //! the script until its order comes. Should its hook not run, it cannot load torch or write a file ([`Fence`]).
 
+mod parked_rank;
+
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::io::{self, PipeReader, PipeWriter, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use fermi_domain::contract::RankPosition;
 use fermi_domain::event::RunEvent;
-use fermi_domain::healing::warm::{ColdReason, VariableChange, memory_needed};
+use fermi_domain::healing::warm::{ColdReason, memory_needed};
 use fermi_domain::pulse::{self, Phase, Pulse, PulseWord};
 use fermi_process::cgroup::Entrance;
 use fermi_process::death_bell::DeathBell;
@@ -22,9 +24,9 @@ use fermi_process::procfs;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::shared_page::SharedPage;
 use fermi_process::spawn::{Fence, RankCommand, Spawned, spawn, spawn_fenced, spawn_inheriting};
-use fermi_process::spent;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use parked_rank::{OrderedRank, ParkedRank};
 
 use super::event_sink::EventSink;
 use crate::hook::HookPlan;
@@ -36,10 +38,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How often and how long it is looked whether a rank whose death is foretold is spent; then its end is waited for.
 const SPENT_EVERY: Duration = Duration::from_millis(1);
 const SPENT_WITHIN: Duration = Duration::from_millis(200);
-/// A parked process that has not taken its order by then is ended, and its rank starts cold.
-const ORDER_TAKEN_WITHIN: Duration = Duration::from_secs(1);
-/// How often it is looked whether it has.
-const LOOK_FOR_ORDER_EVERY: Duration = Duration::from_micros(50);
 /// A parked process whose hook has not run by then is ended.
 const HOOK_RUNS_WITHIN: Duration = Duration::from_secs(30);
 
@@ -53,6 +51,8 @@ pub struct Parking {
     /// By local rank, as all below.
     pages: BTreeMap<u32, RankPage>,
     parked: BTreeMap<u32, ParkedRank>,
+    /// Those that were told to become the ranks of the attempt that begins.
+    ordered: BTreeMap<u32, OrderedRank>,
     /// Why a rank will start cold, where that is known already.
     cold: BTreeMap<u32, ColdReason>,
     awaited: Awaited,
@@ -77,6 +77,8 @@ enum Awaited {
 struct RankPage {
     rank: u32,
     page: SharedPage,
+    /// What its hook was told when it was executed.
+    given: String,
     is_troubled: bool,
     /// Whether the rank was parked and it is not known yet whether it had to start from scratch.
     is_released: bool,
@@ -86,23 +88,9 @@ struct RankPage {
 }
 
 impl RankPage {
-    fn new(rank: u32, page: SharedPage, is_released: bool) -> Self {
-        Self { rank, page, is_troubled: false, is_released, bell: None, foretold: None }
+    fn new(rank: u32, page: SharedPage, given: String, is_released: bool) -> Self {
+        Self { rank, page, given, is_troubled: false, is_released, bell: None, foretold: None }
     }
-}
-
-/// A process that waits to become a rank.
-#[derive(Debug)]
-struct ParkedRank {
-    rank: u32,
-    command: RankCommand,
-    page: SharedPage,
-    order: PipeWriter,
-    /// Held for the process to open.
-    _order_end: PipeReader,
-    spawned: Spawned,
-    since: Instant,
-    is_ready: bool,
 }
 
 /// A rank of the attempt to come, and the process that is the rank now.
@@ -132,54 +120,87 @@ impl Parking {
         self.hook.as_ref().is_some_and(|hook| hook.warm)
     }
 
-    /// Starts a rank: from its parked interpreter where one stands ready, else from scratch.
+    /// Whether processes are parked.
+    pub fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// Tells a parked process to become its rank; [`Parking::begin`] waits until it has. Whoever tells all of them first waits
+    /// once for those that are silent.
+    pub fn give_order(&mut self, place: &RankPosition, command: &RankCommand) {
+        let Some(mut parked) = self.parked.remove(&place.local_rank) else { return };
+        match parked.give_order(command) {
+            Ok(()) => {
+                self.ordered.insert(place.local_rank, OrderedRank::new(parked));
+            }
+            Err(reason) => {
+                self.cold.insert(place.local_rank, reason);
+                self.end(parked);
+            }
+        }
+    }
+
+    /// Ends those that were told to become ranks which do not begin.
+    pub fn end_ordered(&mut self) {
+        for ordered in std::mem::take(&mut self.ordered).into_values() {
+            self.end(ordered.parked);
+        }
+    }
+
+    /// Starts a rank: from its parked interpreter where one was told to become it, else from scratch.
     pub fn begin(
         &mut self,
         place: &RankPosition,
         command: RankCommand,
         entrance: Option<&Entrance>,
     ) -> io::Result<Spawned> {
-        if let Some(spawned) = self.release(place, &command) {
+        if let Some(spawned) = self.release(place) {
             return Ok(spawned);
         }
-        let Some((page, hooked)) = self.with_hook(&command) else { return spawn(&command, entrance) };
+        let Some((page, given, hooked)) = self.with_hook(&command) else { return spawn(&command, entrance) };
         let spawned = match self.ranks_inherit {
             true => spawn_inheriting(&hooked, entrance, page.as_fd()),
             false => spawn(&hooked, entrance),
         }?;
-        self.pages.insert(place.local_rank, RankPage::new(place.rank, page, false));
+        self.pages.insert(place.local_rank, RankPage::new(place.rank, page, given, false));
         Ok(spawned)
     }
 
-    /// The command with what brings the hook, and its page; none where there is none, or no memory for it.
-    fn with_hook(&self, command: &RankCommand) -> Option<(SharedPage, RankCommand)> {
+    /// The command with what brings the hook, its page and what it is told; none where there is none, or no memory for it.
+    fn with_hook(&self, command: &RankCommand) -> Option<(SharedPage, String, RankCommand)> {
         let hook = self.hook.as_ref()?;
         let page = SharedPage::new(PAGE_NAME, pulse::SIZE).ok()?;
         let sign = if self.ranks_inherit { "+" } else { "" };
         let given = format!("{} {sign}{} -", std::process::id(), page.number());
-        let env = hook.variables(&command.env, given)?;
-        Some((page, RankCommand { env, ..command.clone() }))
+        let env = hook.variables(&command.env, given.clone())?;
+        Some((page, given, RankCommand { env, ..command.clone() }))
     }
 
-    fn release(&mut self, place: &RankPosition, command: &RankCommand) -> Option<Spawned> {
+    /// The variables of a rank of the attempt as it was executed, given those of its own; and whether it was parked.
+    pub fn executed_with(&self, local_rank: u32, own: Vec<(String, String)>) -> (Vec<(String, String)>, bool) {
+        let Some((rank, hook)) = self.pages.get(&local_rank).zip(self.hook.as_ref()) else { return (own, false) };
+        (hook.variables(&own, rank.given.clone()).unwrap_or(own), rank.is_released)
+    }
+
+    fn release(&mut self, place: &RankPosition) -> Option<Spawned> {
         if !self.is_warm() {
             return None;
         }
         let known = self.cold.remove(&place.local_rank);
-        let Some(mut parked) = self.parked.remove(&place.local_rank) else {
+        let Some(ordered) = self.ordered.remove(&place.local_rank) else {
             self.began_cold.entry(known.unwrap_or(ColdReason::NoStep)).or_default().push(place.rank);
             return None;
         };
-        match parked.give_order(command) {
+        match ordered.await_taken() {
             Ok(()) => {
-                let ParkedRank { page, spawned, .. } = parked;
-                self.pages.insert(place.local_rank, RankPage::new(place.rank, page, true));
+                let ParkedRank { page, given, spawned, .. } = ordered.parked;
+                self.pages.insert(place.local_rank, RankPage::new(place.rank, page, given, true));
                 self.released.push(place.rank);
                 Some(spawned)
             }
             Err(reason) => {
                 self.began_cold.entry(reason).or_default().push(place.rank);
-                self.end(parked);
+                self.end(ordered.parked);
                 None
             }
         }
@@ -387,7 +408,7 @@ impl Parking {
         let numbers = [page.number(), order_end.as_raw_fd()];
         let wanted = if hook.warm_cuda { " cuda" } else { "" };
         let given = format!("{} {} {} {address_space} {file_size}{wanted}", std::process::id(), numbers[0], numbers[1]);
-        let env = hook.variables(&command.env, given).ok_or_else(missing)?;
+        let env = hook.variables(&command.env, given.clone()).ok_or_else(missing)?;
         let hooked = RankCommand { env, ..command.clone() };
         let spawned = spawn_fenced(&hooked, entrance, &fence).map_err(cannot)?;
         let since = Instant::now();
@@ -395,6 +416,7 @@ impl Parking {
             rank: place.rank,
             command,
             page,
+            given,
             order,
             _order_end: order_end,
             spawned,
@@ -422,48 +444,6 @@ impl Parking {
             parked.command.terminal = parked.command.terminal.map(|_| size);
             parked.spawned.terminals.iter().for_each(|terminal| pty::resize(terminal, size));
         }
-    }
-}
-
-impl ParkedRank {
-    /// Makes it the rank, unless it is not ready for that or was made for another one.
-    fn give_order(&mut self, wanted: &RankCommand) -> Result<(), ColdReason> {
-        let change = VariableChange::between(&self.command.env, &wanted.env)
-            .map_err(|names| ColdReason::VariablesDiffer { names })?;
-        if self.command != (RankCommand { env: self.command.env.clone(), ..wanted.clone() }) {
-            return Err(ColdReason::CommandDiffers);
-        }
-        let pulse = read(&self.page);
-        if spent::is_spent(self.spawned.handle.pid()) {
-            let reason = ColdReason::of_end(pulse.and_then(|pulse| pulse.parked_end));
-            return Err(reason.unwrap_or(ColdReason::ParkedEnded));
-        }
-        if pulse.and_then(|pulse| pulse.phase) != Some(Phase::Parked) {
-            return Err(ColdReason::StillImporting);
-        }
-        if procfs::stat(self.spawned.handle.pid()).is_ok_and(|stat| stat.is_stopped()) {
-            return Err(ColdReason::ParkedStopped);
-        }
-        let cannot = |error: io::Error| ColdReason::CannotPark { error: error.to_string() };
-        let mut line = serde_json::to_vec(&change).map_err(|error| cannot(error.into()))?;
-        line.push(b'\n');
-        self.order.write_all(&line).map_err(cannot)?;
-        self.await_taken()
-    }
-
-    /// One that does not answer is killed before it could take the order, or while it does; it runs no line of the script then.
-    fn await_taken(&self) -> Result<(), ColdReason> {
-        let until = Instant::now() + ORDER_TAKEN_WITHIN;
-        while read(&self.page).and_then(|pulse| pulse.phase) == Some(Phase::Parked) {
-            if spent::is_spent(self.spawned.handle.pid()) {
-                return Err(ColdReason::ParkedEnded);
-            }
-            if Instant::now() >= until {
-                return Err(ColdReason::ParkedSilent);
-            }
-            std::thread::sleep(LOOK_FOR_ORDER_EVERY);
-        }
-        Ok(())
     }
 }
 

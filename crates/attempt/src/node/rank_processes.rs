@@ -95,6 +95,18 @@ impl RankProcess {
     }
 }
 
+/// Makes the folder of a rank, if it has one and it is not there yet.
+pub fn make_folder(bundle: &NodeBundle, plan: &RankPlan, attempt: u32) -> io::Result<Option<RankFolder>> {
+    let folder = bundle.rank_folder(plan, attempt);
+    if let Some(folder) = &folder {
+        folder.create()?;
+        if let Some(account) = &bundle.account {
+            folder.open_to(account);
+        }
+    }
+    Ok(folder)
+}
+
 /// All ranks of the current attempt on this node.
 #[derive(Debug, Default)]
 pub struct RankProcesses {
@@ -111,12 +123,8 @@ impl RankProcesses {
         begin: impl FnOnce(RankCommand) -> io::Result<Spawned>,
         streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
-        let folder = bundle.rank_folder(plan, facts.attempt);
+        let folder = make_folder(bundle, plan, facts.attempt)?;
         if let Some(folder) = &folder {
-            folder.create()?;
-            if let Some(account) = &bundle.account {
-                folder.open_to(account);
-            }
             // Without the room the record is tried when the rank has ended.
             let _ = ExitRecord::reserve(&folder.path);
         }
