@@ -5,7 +5,7 @@
 //! promises is checked against its bound: `ok` or `MISS`. A miss is no failure; `--strict` makes it one. With
 //! FERMI_BENCH_BEFORE=/path/to/fermi every part is played by that build first, and a table compares the two.
 //!
-//! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `log_followers`,
+//! Start reading at a part (`idle`, `access`, `creates`, `reads`, `submit`, `flood`, `followers`, `log_followers`,
 //! `agents`, `soak`);
 //! [`fleet`](control_plane::fleet) is what they measure, [`load`](control_plane::load) and
 //! [`wire`](control_plane::wire) are the callers.
@@ -18,6 +18,7 @@ mod machine;
 mod report;
 
 mod control_plane {
+    pub mod access;
     pub mod agents;
     pub mod creates;
     pub mod crowd;
@@ -46,7 +47,7 @@ use std::process::ExitCode;
 use before::Edition;
 use control_plane::options::Options;
 use control_plane::{
-    agents, creates, fleet, flood, followers, idle, log_followers, outside, reads, soak, submit, writer,
+    access, agents, creates, fleet, flood, followers, idle, log_followers, outside, reads, soak, submit, writer,
 };
 use report::Report;
 
@@ -55,8 +56,9 @@ pub type Trouble = Box<dyn Error>;
 
 type Part = fn(&mut Report) -> Result<(), Trouble>;
 
-const PARTS: [(&str, Part); 9] = [
+const PARTS: [(&str, Part); 10] = [
     ("idle", idle::measure),
+    ("access", access::measure),
     ("creates", creates::measure),
     ("reads", reads::measure),
     ("submit", submit::measure),

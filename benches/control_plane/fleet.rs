@@ -39,14 +39,21 @@ pub struct Fleet {
     folder: TempDir,
     mark: String,
     address: String,
+    /// What the server asks of those who come, as options.
+    door: &'static [&'static str],
     server: Option<Child>,
     agents: Vec<Child>,
     names: Vec<String>,
 }
 
 impl Fleet {
-    /// A server alone.
+    /// A server alone, which lets everybody in.
     pub fn server() -> Result<Self, Trouble> {
+        Self::behind(&["--no-token"])
+    }
+
+    /// A server alone, behind a door of this kind.
+    pub fn behind(door: &'static [&'static str]) -> Result<Self, Trouble> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::Builder::new().prefix("fermi-bench-").tempdir()?;
         // Copies, so that a build which goes on meanwhile changes nothing under measurement.
@@ -54,7 +61,7 @@ impl Fleet {
         fs::copy("/proc/self/exe", folder.path().join("bench-rank"))?;
         let mark = format!("{}-{}.", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let address = "127.0.0.1:0".to_owned();
-        let mut fleet = Self { folder, mark, address, server: None, agents: Vec::new(), names: Vec::new() };
+        let mut fleet = Self { folder, mark, address, door, server: None, agents: Vec::new(), names: Vec::new() };
         fleet.start_server()?;
         Ok(fleet)
     }
@@ -62,10 +69,14 @@ impl Fleet {
     /// Starts the server, at the address that it had before if it had one.
     fn start_server(&mut self) -> Result<(), Trouble> {
         let data = self.data().display().to_string();
-        let words = ["server", "--listen", &self.address, "--data-dir", &data, "--no-token"];
+        let words = ["server", "--listen", self.address.as_str(), "--data-dir", data.as_str()];
+        let words = [&words[..], self.door].concat();
         self.server = Some(self.start("server", &words)?);
         let log = self.folder.path().join("server.log");
         self.address = eventually("the server to say where it listens", || said_address(&log))?;
+        if self.is_encrypted() {
+            return eventually("the server to be ready", || self.typed(&["task", "list"]).ok().map(drop));
+        }
         eventually("the server to be ready", || {
             let answer = self.wire().ok()?.ask("GET", "/readyz", None).ok()?;
             (answer.status == 200).then_some(())
@@ -103,10 +114,35 @@ impl Fleet {
         // With as many files as a shell gives, whatever this process has for its thousands of connections.
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "ulimit -S -n 1024; exec \"$0\" \"$@\""]).arg(self.folder.path().join("fermi"));
-        command.args(words).env_clear().env(MARK, &self.mark).env("LANG", "C.UTF-8");
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("HOME", self.folder.path());
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        self.dress(command.args(words));
         Ok(command.stdout(log.try_clone()?).stderr(log).spawn()?)
+    }
+
+    fn dress(&self, command: &mut Command) {
+        command.env_clear().env(MARK, &self.mark).env("LANG", "C.UTF-8").env("HOME", self.folder.path());
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.door.contains(&"--tls")
+    }
+
+    /// How long a command takes that the one types who has started the server.
+    pub fn typed(&self, words: &[&str]) -> Result<Duration, Trouble> {
+        let mut command = Command::new(self.folder.path().join("fermi"));
+        self.dress(command.args(words).stdout(Stdio::null()).stderr(Stdio::null()));
+        let scheme = if self.is_encrypted() { "https" } else { "http" };
+        command.env("FERMI_SERVER", format!("{scheme}://{}", self.address));
+        let began = Instant::now();
+        let status = command.status()?;
+        let took = began.elapsed();
+        if status.success() { Ok(took) } else { Err(format!("fermi {}: {status}", words.join(" ")).into()) }
+    }
+
+    /// The administrator's.
+    pub fn token(&self) -> Result<String, Trouble> {
+        Ok(fs::read_to_string(self.data().join("token"))?.trim().to_owned())
     }
 
     pub fn address(&self) -> &str {
@@ -187,7 +223,7 @@ impl Fleet {
 /// The address in the first line that has one, once the line is whole.
 fn said_address(log: &Path) -> Option<String> {
     let text = fs::read_to_string(log).ok()?;
-    let (address, _) = text.split("http://").nth(1)?.split_once(|letter: char| letter.is_whitespace())?;
+    let (address, _) = text.split("://").nth(1)?.split_once(|letter: char| letter.is_whitespace())?;
     let is_part = |letter: &char| letter.is_ascii_digit() || ".:".contains(*letter);
     Some(address.chars().take_while(is_part).collect::<String>().trim_end_matches([':', '.']).to_owned())
 }
