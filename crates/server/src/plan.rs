@@ -86,7 +86,7 @@ fn machines(spec: &TaskSpec, environments: &[Environment]) -> Vec<Machine> {
     chosen.map(|environment| machine(environment, workers(&environment.id))).collect()
 }
 
-fn machine(environment: &Environment, gpus: Option<u64>) -> Machine {
+pub fn machine(environment: &Environment, gpus: Option<u64>) -> Machine {
     let kind = environment.gpus.first();
     Machine {
         gpu: kind.map(|gpus| gpus.model.clone()).unwrap_or_default(),

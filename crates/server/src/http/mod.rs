@@ -29,6 +29,7 @@ mod overview;
 mod page;
 mod paging;
 mod params;
+mod plans;
 mod preflights;
 mod prometheus;
 mod request_id;
@@ -128,6 +129,7 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(groups::start::start))
         .routes(routes!(groups::start::stop))
         .routes(routes!(workers::list))
+        .routes(routes!(plans::plan))
         .routes(routes!(preflights::start, preflights::list))
         .routes(routes!(preflights::show))
         .routes(routes!(snapshots::give))

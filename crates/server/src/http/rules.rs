@@ -60,6 +60,7 @@ pub const RULES: &[(Method, &str, Deed)] = &[
     (Method::POST, "/api/v1/groups/{id}/start", Deed::Create),
     (Method::POST, "/api/v1/groups/{id}/stop", Deed::Change),
     (Method::GET, "/api/v1/workers", Deed::Look),
+    (Method::POST, "/api/v1/plans", Deed::Look),
     (Method::POST, "/api/v1/preflights", Deed::Create),
     (Method::GET, "/api/v1/preflights", Deed::Look),
     (Method::GET, "/api/v1/preflights/{id}", Deed::Look),
