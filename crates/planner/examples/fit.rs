@@ -1,7 +1,10 @@
 //! Fits the constants of the time model and checks them on runs that the fit did not see.
 //!
 //! `cargo run --release -p fermi-planner --example fit -- RUNS.json [MORE.json …] [--out constants.json]
-//! [--check [--residuals residuals.json] [--intervals intervals.json]]`
+//! [--check [--residuals residuals.json] [--intervals intervals.json]] [--ways 12]`
+//!
+//! What is held back is held back from the first round on: every fit of a check begins at the same values that no run has seen.
+//! `--ways` shares the models out over three folds in so many ways more, since small groups make one way luckier than another.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
@@ -17,13 +20,17 @@ use fermi_planner::interval::{Intervals, Kind, Residuals, left_out_coverage};
 use fermi_planner::resolve;
 use fermi_planner::run::{Run, Runs};
 
+/// Enough for every fit to come to rest.
+const ROUNDS: usize = 80;
+const FOLDS: usize = 3;
+
 struct Lab {
     catalogue: Catalogue,
     runs: Vec<Run>,
 }
 
 impl Lab {
-    fn train(&self, keep: impl Fn(&Run) -> bool, start: &Constants, rounds: usize) -> Constants {
+    fn train(&self, keep: impl Fn(&Run) -> bool) -> Constants {
         let mut samples: Vec<(String, Sample)> = Vec::new();
         for run in self.runs.iter().filter(|run| keep(run)) {
             if let (Some(seconds), Ok(found)) = (run.measured_step(), resolve::job(run, &self.catalogue)) {
@@ -34,7 +41,7 @@ impl Lab {
         }
         fit::weigh(&mut samples);
         let samples: Vec<Sample> = samples.into_iter().map(|(_, sample)| sample).collect();
-        fit::fit(&samples, start, &Freedom::full(), rounds)
+        fit::fit(&samples, &Constants::default(), &Freedom::full(), ROUNDS)
     }
 
     fn compare(&self, runs: &[&Run], constants: &Constants) -> Vec<Compared> {
@@ -48,7 +55,7 @@ impl Lab {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut out, mut residuals, mut intervals) = (None, None, None);
-    let mut check = false;
+    let (mut check, mut ways) = (false, 0);
     let mut runs = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -57,18 +64,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--residuals" => residuals = arguments.next(),
             "--intervals" => intervals = arguments.next(),
             "--check" => check = true,
+            "--ways" => ways = arguments.next().ok_or("--ways needs a number")?.parse()?,
             file => runs.extend(serde_json::from_str::<Runs>(&std::fs::read_to_string(file)?)?.rows),
         }
     }
     let lab = Lab { catalogue: Catalogue::builtin(), runs };
-    let full = lab.train(|_| true, &Constants::default(), 80);
+    let full = lab.train(|_| true);
     let in_sample = lab.compare(&lab.select(|_| true), &full);
     print("All runs, in sample", &in_sample);
     if let Some(path) = out {
         std::fs::write(path, serde_json::to_string_pretty(&full)? + "\n")?;
     }
     if check {
-        let found = held_back(&lab, &full, &in_sample);
+        let found = held_back(&lab, &in_sample);
         let made = Intervals::of(&found);
         println!("\n## Intervals\n\n| kind | low | high | runs | inside, group left out |\n|---|---|---|---|---|");
         for (kind, groups) in &found {
@@ -83,14 +91,71 @@ fn main() -> Result<(), Box<dyn Error>> {
             std::fs::write(path, serde_json::to_string_pretty(&made)? + "\n")?;
         }
     }
+    if ways > 0 {
+        in_many_ways(&lab, ways);
+    }
     Ok(())
+}
+
+/// The models of all groups in some order, and every third of them for each fold.
+fn folds(lab: &Lab, way: u64) -> Vec<BTreeSet<Key>> {
+    let mut keys: Vec<Key> = lab.runs.iter().map(key).collect::<BTreeSet<Key>>().into_iter().collect();
+    if way > 0 {
+        keys.sort_by_key(|key| shuffled(way, key));
+    }
+    (0..FOLDS).map(|fold| keys.iter().skip(fold).step_by(FOLDS).cloned().collect()).collect()
+}
+
+/// A number that says nothing of the key, and another one for each way.
+fn shuffled(way: u64, (group, model): &Key) -> u64 {
+    let begin = 0xcbf2_9ce4_8422_2325 ^ way.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bytes = group.bytes().chain([0]).chain(model.bytes());
+    let mixed = bytes.fold(begin, |mixed, byte| (mixed ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ (mixed >> 32)
+}
+
+fn in_many_ways(lab: &Lab, ways: u64) {
+    println!(
+        "\n## Whole models held back, in {ways} ways to share them out\n\n| way | one node | several nodes |\n|---|---|---|"
+    );
+    let means: Vec<(f64, f64)> = (1..=ways)
+        .map(|way| {
+            let report = evaluate::report(&models_held_back(lab, way), 0);
+            println!("| {way} | {:.2} % | {:.2} % |", report.step_one_node, report.step_several_nodes);
+            (report.step_one_node, report.step_several_nodes)
+        })
+        .collect();
+    let mean = |pick: fn(&(f64, f64)) -> f64| means.iter().map(pick).sum::<f64>() / means.len().max(1) as f64;
+    let worst = |pick: fn(&(f64, f64)) -> f64| means.iter().map(pick).fold(0.0, f64::max);
+    println!("| **mean** | **{:.2} %** | **{:.2} %** |", mean(|one| one.0), mean(|one| one.1));
+    println!("| worst | {:.2} % | {:.2} % |", worst(|one| one.0), worst(|one| one.1));
+}
+
+/// Each fold in its own thread.
+fn models_held_back(lab: &Lab, way: u64) -> Vec<Compared> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = folds(lab, way)
+            .into_iter()
+            .map(|held| {
+                scope.spawn(move || {
+                    let constants = lab.train(|run| !held.contains(&key(run)));
+                    lab.compare(&lab.select(|run| held.contains(&key(run))), &constants)
+                })
+            })
+            .collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+    })
 }
 
 fn group(run: &Run) -> String {
     run.group.clone().unwrap_or_default()
 }
 
-fn key(run: &Run) -> (String, String) {
+/// Group and model.
+type Key = (String, String);
+
+fn key(run: &Run) -> Key {
     (group(run), run.model_name.clone().unwrap_or_default())
 }
 
@@ -100,38 +165,26 @@ fn generation(run: &Run) -> char {
     name.chars().find(|c| *c != 'G').unwrap_or(' ')
 }
 
-/// Every check in its own thread; prints them in order, and returns how far the unseen runs were off.
-fn held_back(lab: &Lab, start: &Constants, in_sample: &[Compared]) -> Residuals {
+/// Prints the checks in order, and returns how far the unseen runs were off.
+fn held_back(lab: &Lab, in_sample: &[Compared]) -> Residuals {
     let groups: BTreeSet<String> = lab.runs.iter().map(group).collect();
     let generations: BTreeSet<char> = lab.runs.iter().map(generation).collect();
-    let (models, kinds, clusters) = thread::scope(|scope| {
-        let keys: BTreeSet<(String, String)> = lab.runs.iter().map(key).collect();
-        let folds: Vec<_> = (0..3)
-            .map(|fold| {
-                // Every third model of each group.
-                let held: BTreeSet<(String, String)> = keys.iter().skip(fold).step_by(3).cloned().collect();
-                scope.spawn(move || {
-                    let constants = lab.train(|run| !held.contains(&key(run)), start, 20);
-                    lab.compare(&lab.select(|run| held.contains(&key(run))), &constants)
-                })
-            })
-            .collect();
+    let models = models_held_back(lab, 0);
+    let (kinds, clusters): (Vec<Compared>, Vec<_>) = thread::scope(|scope| {
         let kinds: Vec<_> = generations
             .iter()
             .map(|kind| {
                 scope.spawn(move || {
-                    let constants = lab.train(|run| generation(run) != *kind, &Constants::default(), 40);
+                    let constants = lab.train(|run| generation(run) != *kind);
                     lab.compare(&lab.select(|run| generation(run) == *kind), &constants)
                 })
             })
             .collect();
-        let clusters: Vec<_> =
-            groups.iter().map(|name| scope.spawn(move || group_left_out(lab, name, start))).collect();
-        let all = |threads: Vec<thread::ScopedJoinHandle<'_, Vec<Compared>>>| -> Vec<Compared> {
-            threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
-        };
-        let clusters: Vec<_> = clusters.into_iter().filter_map(|thread| thread.join().ok()).collect();
-        (all(folds), all(kinds), clusters)
+        let clusters: Vec<_> = groups.iter().map(|name| scope.spawn(move || group_left_out(lab, name))).collect();
+        (
+            kinds.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect(),
+            clusters.into_iter().filter_map(|thread| thread.join().ok()).collect(),
+        )
     });
     let (before, after): (Vec<_>, Vec<_>) = clusters.into_iter().unzip();
     let before: Vec<Compared> = before.into_iter().flatten().collect();
@@ -143,8 +196,8 @@ fn held_back(lab: &Lab, start: &Constants, in_sample: &[Compared]) -> Residuals 
 }
 
 /// A group (framework, cluster, GPU) is held back, then calibrated on five of its runs.
-fn group_left_out(lab: &Lab, name: &str, start: &Constants) -> (Vec<Compared>, Vec<Compared>) {
-    let constants = lab.train(|run| group(run) != name, start, 20);
+fn group_left_out(lab: &Lab, name: &str) -> (Vec<Compared>, Vec<Compared>) {
+    let constants = lab.train(|run| group(run) != name);
     let rows = lab.select(|run| group(run) == name && run.measured_step().is_some());
     // A cluster has one kind of GPU; a table may hold several.
     let kinds: BTreeSet<&str> = rows.iter().filter_map(|run| run.gpu.as_deref()).collect();

@@ -56,6 +56,48 @@ fn what_is_not_compiled_is_slower_however_that_is_said() {
 }
 
 #[test]
+fn zero_3_gathers_once_more_what_is_computed_again() {
+    // So little to compute that the wire decides: three gathers and a reduction where there were two and one.
+    let row = |framework: &str, recompute: &str| {
+        format!(
+            r#"{{"model_name":"GPT-175B","layers":96,"hidden":12288,"heads":96,"vocab":51200,"seq_len":64,"gpu":"A100-80","nodes":16,
+            "gpus_per_node":8,"sharding":"zero3","precision":"fp16","micro_batch":1,"recompute":"{recompute}","framework":"{framework}"}}"#
+        )
+    };
+    let dearer = |framework: &str| seconds(&row(framework, "full")) / seconds(&row(framework, "none"));
+    assert!((1.25..1.4).contains(&dearer("DeepSpeed ZeRO-3")), "{}", dearer("DeepSpeed ZeRO-3"));
+    assert!(dearer("Composer FSDP1") < 1.15, "{}", dearer("Composer FSDP1"));
+}
+
+#[test]
+fn stages_that_end_one_after_the_other_hide_their_gradients() {
+    // Percent of the step in which gradients and parameters are waited for.
+    let waited = |more: &str| -> u32 {
+        let row = format!(
+            r#"{{"model_name":"GPT-175B","layers":96,"hidden":12288,"heads":96,"vocab":51200,"seq_len":8192,"gpu":"H100","nodes":16,
+            "gpus_per_node":8,"tp":8,"pp":4,"dp":4,"sharding":"zero1","precision":"bf16","micro_batch":1,"grad_accum":8,"recompute":"none",
+            "framework":"Megatron-Core"{more}}}"#
+        );
+        let explained = answer(&row).numbers().unwrap().explain.clone();
+        let (_, after) = explained.split_once("data-parallel communication ").unwrap_or_default();
+        after.split(' ').next().and_then(|percent| percent.parse().ok()).unwrap_or(0)
+    };
+    let (one, six) = (waited(""), waited(r#","vp":6"#));
+    assert!(2 * six < one, "{one} % and {six} %");
+}
+
+#[test]
+fn omni_path_carries_less_than_its_cards_say() {
+    let row = |network: &str| {
+        format!(
+            r#"{{"model_name":"llama2-7b","seq_len":512,"gpu":"A100-80","nodes":4,"gpus_per_node":8,"sharding":"fsdp_full","precision":"bf16",
+            "micro_batch":1,"recompute":"none","framework":"Composer FSDP1","network":"4x 100 Gbps {network}"}}"#
+        )
+    };
+    assert!(seconds(&row("Omni-Path")) > 1.4 * seconds(&row("InfiniBand")));
+}
+
+#[test]
 fn blocks_of_more_operations_cost_more_of_the_processor() {
     // So few tokens that launches are the limit: a block of Llama is written in more than twice the operations of BERT's.
     let row = |model: &str| {

@@ -45,17 +45,15 @@ pub fn pointwise(job: &Job, rates: &Rates) -> (f64, f64) {
     let tokens = job.tokens_per_micro_batch();
     let whole = if job.layout.sequence_parallel { tp } else { 1.0 };
     let ffn = active_ffn(job) * if a.gated { 1.5 } else { 1.0 };
-    let units = a.hidden as f64 / whole + (0.25 * ffn + 0.3 * a.query_width() as f64) / tp;
     let width = job.precision.activation_bytes() / 2.0;
-    let written_out = if job.compiled {
-        0.0
+    let moved = if job.compiled {
+        let units = a.hidden as f64 / whole + (0.25 * ffn + 0.3 * a.query_width() as f64) / tp;
+        units * rates.pointwise * width
     } else {
-        let norms = if a.norm == Norm::Rms { 2.0 * a.hidden as f64 / whole } else { 0.0 }
-            + if a.qk_norm { (a.query_width() + a.kv_width()) as f64 / tp } else { 0.0 };
-        let inputs = active_ffn(job) * if a.gated { 2.0 } else { 1.0 } / tp;
-        norms * rates.eager_norm + inputs * rates.eager_activation
+        let unfused = Unfused::of(job);
+        (unfused.whole / whole + unfused.split / tp) * rates.eager
     };
-    let forward = tokens * (units * rates.pointwise + written_out) * width / rates.stream;
+    let forward = tokens * moved / rates.stream;
     let mut casts = 0.0;
     if job.precision.is_low() {
         casts +=
@@ -68,6 +66,44 @@ pub fn pointwise(job: &Job, rates: &Rates) -> (f64, f64) {
     let (beside, beside_back) = adapters(job);
     let beside = (tokens * beside * width / rates.stream, tokens * beside_back * width / rates.stream);
     (forward + casts + beside.0, forward * rates.pointwise_backward + casts + beside.1)
+}
+
+/// Bytes per token that the kernels of a block move forward which nobody fused, as transformers writes blocks: each reads its
+/// inputs and writes its output.
+struct Unfused {
+    /// Of the residual stream, its norms, and the casts of what goes into products.
+    whole: f64,
+    /// Of what tensor parallelism splits.
+    split: f64,
+}
+
+impl Unfused {
+    fn of(job: &Job) -> Self {
+        let a = &job.architecture;
+        let (h, q, kv) = (a.hidden as f64, a.query_width() as f64, a.kv_width() as f64);
+        let autocast = job.precision.casts_parameters();
+        // Autocast adds up the residual stream in 32 bits, and computes norms and powers in them.
+        let element = if autocast { 2.0 } else { job.precision.activation_bytes() };
+        let stream = if autocast { 4.0 } else { element };
+        // To 32 bits, square, mean, scale, back, weight; a plain norm is one kernel.
+        let rms = |element: f64| if element > 2.0 { 28.0 } else { 36.0 };
+        let norm = if a.norm == Norm::Rms { rms(stream) } else { 2.0 * stream };
+        let inputs = 3.0 + if a.gated { 2.0 } else { 1.0 };
+        let casts = if autocast { 6.0 * inputs } else { 0.0 };
+        // Half of the positions is turned, joined, and both are multiplied and added up.
+        let positions = if a.causal && a.learned_positions == 0 { 12.0 * element * (q + kv) } else { 0.0 };
+        let heads = if a.qk_norm { rms(element) * (q + kv) } else { 0.0 };
+        let between = match a.activation {
+            _ if a.gated => 5.0 * element,
+            Activation::GeluComposed if autocast => 66.0,
+            Activation::GeluComposed => 17.0 * element,
+            Activation::Relu | Activation::Fused => 2.0 * element,
+        };
+        Self {
+            whole: h * (2.0 * (2.0 * stream + element) + 2.0 * norm + casts),
+            split: 2.0 * element * q + positions + heads + active_ffn(job) * between,
+        }
+    }
 }
 
 /// Operations of a block that nobody fused, forward, as transformers writes blocks: products, norms, attention and residuals,

@@ -2,7 +2,6 @@
 
 use super::block::Block;
 use super::{Rates, kernels};
-use crate::framework::Family;
 use crate::job::Job;
 
 /// One stage and one micro-batch.
@@ -41,9 +40,10 @@ pub fn stage(job: &Job, rates: &Rates, block: &Block) -> Stage {
 
 /// One boundary between stages, one way.
 fn message(job: &Job, rates: &Rates) -> f64 {
-    let scattered = if job.family == Family::MegatronDeepspeed { 1.0 } else { job.layout.tp as f64 };
-    let bytes =
-        job.precision.activation_bytes() * job.tokens_per_micro_batch() * job.architecture.hidden as f64 / scattered;
+    // Each rank of a tensor-parallel group sends a part, and the next stage puts them together over its links: Megatron's
+    // scatter and gather, DeepSpeed's partitioned tensors.
+    let bytes = job.precision.activation_bytes() * job.tokens_per_micro_batch() * job.architecture.hidden as f64
+        / job.layout.tp as f64;
     let per_node = job.cluster.gpus_per_node.max(1);
     let apart = job.layout.tp * job.layout.cp * job.layout.dp >= per_node && job.cluster.nodes() > 1;
     if apart {

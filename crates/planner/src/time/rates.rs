@@ -1,6 +1,5 @@
 //! What this GPU, under this framework and in this precision, does per second.
 
-use crate::architecture::Activation;
 use crate::catalogue::Generation;
 use crate::constants::{Breed, Constants};
 use crate::job::Job;
@@ -51,13 +50,13 @@ pub struct Rates {
     pub step: f64,
     pub half_again: f64,
     pub per_doubling: f64,
-    pub eager_norm: f64,
-    pub eager_activation: f64,
+    /// Bytes of kernels that nobody fused, against those that were counted.
+    pub eager: f64,
     pub odd_vocab: f64,
 }
 
-/// Autocast computes powers in 32 bits, and what follows them: the tanh form of GELU moves twice the bytes.
-const GELU_IN_FULL: f64 = 2.0;
+/// One scale for each row: tensors are cast along rows and along columns, where one scale serves both.
+const CASTS_BY_ROW: f64 = 3.3;
 
 fn breed(constants: &Constants, generation: Generation) -> Breed {
     let index = match generation {
@@ -82,7 +81,6 @@ impl Rates {
         let linear = match job.precision.arithmetic() {
             Arithmetic::Half => half,
             Arithmetic::Full | Arithmetic::Tf32 => half * promised * c.tf32.exp(),
-            Arithmetic::Eight if job.precision == Precision::Fp8Rowwise => half,
             Arithmetic::Eight => half * (promised * (c.eight + own.eight).exp()).max(1.0),
             Arithmetic::Four => half * (promised * (c.four + own.eight).exp()).max(1.0),
         };
@@ -101,9 +99,9 @@ impl Rates {
             batched: half * c.batched.exp(),
             score_bytes: c.score_bytes.exp(),
             stream: gpu.hbm_bytes_per_s * (c.stream + own.stream).exp(),
-            pointwise: (c.pointwise + habit.pointwise + if autocast { c.autocast } else { 0.0 }).exp(),
+            pointwise: (c.pointwise + habit.pointwise).exp(),
             pointwise_backward: c.pointwise_backward.exp(),
-            cast_bytes: c.cast_bytes.exp(),
+            cast_bytes: c.cast_bytes.exp() * if job.precision == Precision::Fp8Rowwise { CASTS_BY_ROW } else { 1.0 },
             logit_bytes: (c.logit_bytes + habit.pointwise).exp(),
             host: (c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6,
             modules: c.modules.exp(),
@@ -129,12 +127,7 @@ impl Rates {
             step: c.step.exp() * 1e-3,
             half_again: c.half_again.exp(),
             per_doubling: c.nodes.exp(),
-            eager_norm: (c.eager_norm + if autocast { c.autocast } else { 0.0 }).exp(),
-            eager_activation: match job.architecture.activation {
-                Activation::GeluComposed => c.eager_gelu.exp() * if autocast { GELU_IN_FULL } else { 1.0 },
-                Activation::Relu => c.eager_relu.exp(),
-                Activation::Fused => c.eager_silu.exp(),
-            },
+            eager: (c.eager + habit.pointwise).exp(),
             odd_vocab: c.odd_vocab.exp(),
         }
     }

@@ -56,7 +56,12 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
         Precision::Fp8 if matches!(job.family, Family::Torchtitan | Family::MegatronCore) => 1.0,
         _ => 2.0,
     };
-    let gathers = if job.layout.sharding == Sharding::FsdpGradOp { 1.0 } else { 2.0 };
+    let gathers = match job.layout.sharding {
+        Sharding::FsdpGradOp => 1.0,
+        // It gathers module by module: those of a block that is computed again once more before its backward pass.
+        Sharding::Zero3 if job.family == Family::Deepspeed && job.layout.recompute == Recompute::Full => 3.0,
+        _ => 2.0,
+    };
     let blocks = job.architecture.layers as f64 / job.layout.pp as f64 + 1.0;
     let each = |bytes: f64| group.gather(bytes / blocks) * blocks;
     let once = if job.family == Family::Fsdp2 { job.layout.accumulation as f64 } else { 1.0 };
@@ -65,25 +70,44 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
     (together, together - micro_batch)
 }
 
-/// What a step pays at its end for gradients, after hiding.
-pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
-    let grads = gradient_bytes(job) * local_params(job);
+/// Seconds on the wire, once a step: of gradients, and of parameters that were updated elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Traffic {
+    gradients: f64,
+    parameters: f64,
+}
+
+fn once_a_step(job: &Job, rates: &Rates) -> Traffic {
+    let bytes = gradient_bytes(job) * local_params(job);
     let group = collective::data(job, rates);
-    let traffic = match job.layout.sharding {
-        Sharding::Ddp => group.all_reduce(grads),
-        Sharding::Zero1 | Sharding::Zero2 => group.gather(grads) + group.gather(2.0 * local_params(job)),
+    let (gradients, parameters) = match job.layout.sharding {
+        Sharding::Ddp => (group.all_reduce(bytes), 0.0),
+        Sharding::Zero1 | Sharding::Zero2 => (group.gather(bytes), group.gather(2.0 * local_params(job))),
         Sharding::Hybrid(size) => {
             let copies = job.layout.dp.div_ceil(size.max(1));
             let across = RankGroup::of(&job.cluster, rates, copies, size.saturating_mul(job.layout.tp * job.layout.cp));
-            across.all_reduce(grads / size as f64)
+            (across.all_reduce(bytes / size as f64), 0.0)
         }
-        Sharding::Zero3 | Sharding::FsdpFull | Sharding::FsdpGradOp => 0.0,
+        Sharding::Zero3 | Sharding::FsdpFull | Sharding::FsdpGradOp => (0.0, 0.0),
     };
-    if traffic <= 0.0 || !job.family.overlaps_data_parallel() {
-        return traffic;
+    Traffic { gradients, parameters }
+}
+
+/// What of it a step pays, after hiding: gradients behind the backward pass, parameters behind the forward pass of the next.
+pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
+    let Traffic { gradients, parameters } = once_a_step(job, rates);
+    if !job.family.overlaps_data_parallel() {
+        return gradients + parameters;
     }
-    // Gradients come with the backward pass, two or with recomputation three parts of the forward one.
     let backward = if job.layout.recompute == Recompute::Full { 3.0 / 4.0 } else { 2.0 / 3.0 };
-    let shelter = rates.overlap * backward * stage.micro_batch / job.layout.vp as f64;
-    smooth_max(traffic, shelter, 3.0) - shelter
+    // Of several stages on a GPU one is done after the other, each after as many micro-batches as the pipeline is long: only the
+    // last has nothing behind it.
+    let vp = job.layout.vp as f64;
+    let passes = if vp > 1.0 { ((vp - 1.0) / vp * job.layout.pp as f64).max(1.0) } else { 1.0 };
+    let shelter = rates.overlap * stage.micro_batch * passes;
+    visible(gradients, shelter * backward) + visible(parameters, shelter * (1.0 - backward))
+}
+
+fn visible(traffic: f64, shelter: f64) -> f64 {
+    if traffic > 0.0 { smooth_max(traffic, shelter, 3.0) - shelter } else { 0.0 }
 }
