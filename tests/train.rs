@@ -93,7 +93,7 @@ fn a_missing_library_is_said_with_the_line_that_brings_it() {
     let bare = place.file("bare", format!("#!/bin/sh\nexec {} -S \"$@\"\n", torch_python().display()));
     fs::set_permissions(&bare, fs::Permissions::from_mode(0o755)).unwrap();
     let ended = Run::whole(train(&place, &[]).env("PYTHON_EXEC", &bare)).expect(2);
-    ended.says(&["yaml is not installed", "-m pip install 'PyYAML>=6.0'"]);
+    ended.says(&["yaml, transformers, pyarrow, numpy", "are not installed", "-m pip install 'PyYAML>=6.0'"]);
     assert!(place.run_folders().is_empty());
 }
 

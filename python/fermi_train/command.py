@@ -17,7 +17,7 @@ from . import environment
 from .arguments import Arguments
 from .folders import failure_of
 from .imported import NotImported, imported
-from .libraries import REQUIREMENTS, not_installed
+from .libraries import EVERY, PREPARING, REQUIREMENTS, missing, not_installed
 from .messages import Failure, Refusal, Text
 
 _USAGE = 2
@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = (error.name or "").partition(".")[0]
         if name not in REQUIREMENTS and name != "tokenizers":
             raise
-        print(not_installed([name]).shown(), file=sys.stderr)
+        # All at once: nobody wants to be told of them one by one.
+        needs = PREPARING if words[:1] == ["prepare"] else EVERY
+        print(not_installed(list(dict.fromkeys([*missing(needs), name]))).shown(), file=sys.stderr)
         return _USAGE
     except Refusal as refusal:
         return _told(refusal)

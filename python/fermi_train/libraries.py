@@ -29,7 +29,8 @@ REQUIREMENTS = {
     "tensorboard": "tensorboard>=2.20",
     "wandb": "wandb>=0.31,<0.32",
 }
-EVERY = ("yaml", "torch", "transformers", "pyarrow", "numpy", "tqdm")
+PREPARING = ("yaml", "transformers", "pyarrow", "numpy", "tqdm")
+EVERY = (*PREPARING, "torch")
 _OF_TRL = ("trl", "datasets", "accelerate")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.order import Position
 from ..environment import Place
-from ..folders import failure_of, flush
+from ..folders import failure_of, flush, make
 from ..messages import Failure, Refusal, Text
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class Store:
         draft = self.folder / f"step-{note.step:06d}.draft"
         try:
             if self._place.saves:
+                make(self.folder)
                 self._remove_drafts()
                 (draft / _STATE).mkdir(parents=True)
             self._barrier()

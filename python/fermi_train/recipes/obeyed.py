@@ -112,6 +112,12 @@ def ppo(file: File) -> tuple[Run, Ppo, tuple[str, ...]]:
             ),
             Text("请使用 ddp，可配合 lora", "train by ddp, with lora if need be"),
         )
+    if own.minibatches > (answers := run.micro * run.accumulation):
+        wanted = Text(
+            f"至多为 {answers} 的整数（每个进程一步的回答数）",
+            f"a whole number of at most {answers}, the answers of a rank in one step",
+        )
+        raise wrong("recipe.minibatches", own.minibatches, wanted)
     # Prompts are short and answers are made, not loaded; a set that fills no batch is asked several times over.
     unused = {
         "training.eval_strategy": run.evaluation.strategy != "no",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ..data.templates import give_template
 from ..data.tokenising import is_eval
 from ..environment import Place
 from ..folders import replaced
-from ..messages import Text
+from ..messages import Refusal, Text
 from ..report import logs
 from ..report.reporter import Reporter, StepReport
 from ..settings import Run
@@ -200,7 +201,10 @@ def run_trl(
     It goes on from the checkpoint that the run names.
     """
     from datasets import Dataset
+    from datasets.utils import disable_progress_bars
 
+    if not (place.is_first and sys.stderr.isatty()):
+        disable_progress_bars()
     give_template(tokenizer)
     world = World(place, run.backend, alone=run.strategy == "single")
     reporter, stop = Reporter(run, place), Stop(place.checkpoint_signal)
@@ -217,6 +221,7 @@ def run_trl(
     trainer = make(arguments_of(run, len(rows.train), world.ranks), given)
     # Its lines would stand beside those of `Told`.
     trainer.remove_callback(PrinterCallback)
+    _check_samples(len(trainer.train_dataset), len(rows.train), run.max_length)
     folder, named = place.checkpoint_dir or run.folder / "checkpoints", model_of(trainer.model)
     resumes_from = chosen(run.saving.resume, [folder], place)
     if resumes_from is not None:
@@ -239,6 +244,19 @@ def run_trl(
         stop.close()
         reporter.close()
     return 128 + told.ended if told.ended else 0
+
+
+def _check_samples(kept: int, given: int, longest: int) -> None:
+    """Says how many samples TRL leaves out for their length; without any that is left there is nothing to train on."""
+    left = Text(
+        f"{given} 个样本中有 {given - kept} 个超过 max_length {longest}",
+        f"{given - kept} of {given} samples are longer than the max_length of {longest}",
+    )
+    if not kept:
+        raise Refusal(left, Text("请增大 model.max_length", "raise model.max_length"))
+    if kept < given:
+        text = Text(f"{left.zh}，不参与训练", f"{left.en}, and are left out")
+        logs.training().warning("%s", text)
 
 
 def _inside(checkpoint: Checkpoint | None) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import tiny
+import yaml
 
 from fermi_train import libraries
 from fermi_train.command import main
@@ -50,6 +51,20 @@ def test_a_library_that_is_missing_is_named_with_its_line(
     said = capsys.readouterr().err
     assert "trl is not installed" in said and "-m pip install 'trl>=1.16,<1.17'" in said
     assert main(["check", "--config", config, "--algorithm", "sft"]) == 0
+
+
+@pytest.mark.parametrize("words", [["prepare"], ["--algorithm", "sft", "--config"]])
+def test_all_that_is_missing_is_named_at_once(words: list[str], tmp_path: Path) -> None:
+    # A Python with PyYAML alone, as a plain `pip install` leaves it.
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/yaml").symlink_to(Path(yaml.__file__).parent)
+    command = [sys.executable, "-S", "-m", "fermi_train", *words, _file(tmp_path)]
+    variables = {"PYTHONPATH": f"{tmp_path / 'site'}:{PYTHON}", "FERMI_LANG": "en"}
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    first = done.stderr.splitlines()[0]
+    assert first.startswith("error: transformers, pyarrow, numpy, tqdm")
+    assert ("torch" in first) == (words[0] != "prepare")
 
 
 def test_auto_is_decided_by_the_models_own_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,6 +100,15 @@ def test_a_folder_for_prepared_data_that_cannot_be_made_is_named(
     assert said in told and "hint: look at the path" in told
 
 
+def test_a_folder_for_checkpoints_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FERMI_CHECKPOINT_DIR", "/proc/none")
+    assert main(["--config", str(_settings(tmp_path)), "--algorithm", "sft"]) == 1
+    told = capsys.readouterr().err
+    assert "cannot read or write: /proc/none: No such file" in told and "Traceback" not in told
+
+
 def test_a_batch_that_no_memory_holds_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = _settings(tmp_path, training__per_device_train_batch_size=10**15)
     assert main(["--config", str(config), "--algorithm", "sft"]) == 1

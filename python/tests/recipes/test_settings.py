@@ -75,6 +75,7 @@ def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named
         ("grpo", {"recipe__loss_type": "luspo"}, "recipe.loss_type"),
         ("grpo", {"recipe__temperature": 0}, "recipe.temperature"),
         ("ppo", {"recipe__top_p": 0}, "recipe.top_p"),
+        ("ppo", {"recipe__minibatches": 5}, "recipe.minibatches"),
         ("ppo", {"training__dataloader_num_workers": 1}, "training.dataloader_num_workers would have no effect"),
         ("ppo", {"data__eval_share": 0.1}, "data.eval_share would have no effect"),
         ("ppo", {"training__distributed_strategy": "fsdp"}, "distributed_strategy: fsdp"),

@@ -22,11 +22,12 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "zero2": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 2},
     "zero3": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 3},
 }
-# Parameters, gradients, states: whether a rank holds only its part.
+# Parameters, gradients, states: whether a rank holds only its part at the update. Between the micro-batches of a step ZeRO-1
+# and FSDP add up whole gradients.
 DIVIDED = {
     "ddp": (False, False, False),
     "fsdp": (True, True, True),
-    "zero1": (False, False, True),
+    "zero1": (False, True, True),
     "zero2": (False, True, True),
     "zero3": (True, True, True),
 }

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 from trl import DPOTrainer, GRPOTrainer, RewardTrainer
 
 from fermi_train import environment
+from fermi_train.messages import Refusal
 from fermi_train.models.sources import Source
 from fermi_train.reading import read
 
@@ -89,6 +90,22 @@ def test_coins_cannot_be_foreseen(algorithm: str, tmp_path: Path) -> None:
     end = run_ranks(1, _train, config, algorithm)[0]["eval"][-1]
     name = "eval_accuracy" if algorithm == "rm" else "eval_rewards/accuracies"
     assert end[name] == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("most", "said"), [(13, "are left out"), (4, "96 of 96 samples are longer than the max_length of 4")]
+)
+def test_samples_that_trl_leaves_out_are_counted(most: int, said: str, tmp_path: Path) -> None:
+    def trained() -> str:
+        config = _preferences(tmp_path, model__max_length=most, training__max_steps=1, training__eval_steps=5)
+        try:
+            _train(config, "rm")
+        except Refusal as refusal:
+            return str(refusal)
+        return (tmp_path / "out/logs/training.log").read_text()
+
+    (found,) = run_ranks(1, trained)
+    assert said in found and "of 96 samples are longer than the max_length" in found
 
 
 def test_a_run_of_trl_goes_on_where_it_was(tmp_path: Path) -> None:

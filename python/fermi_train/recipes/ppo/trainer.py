@@ -196,8 +196,8 @@ class PpoTrainer:
                 of_value = value_loss(values, batch.values[part], batch.returns[part], mask, settings.value_clip)
                 loss = (of_policy + settings.value_weight * of_value) / max(tokens, 1.0)
             self.strategy.backward(loss, is_last)
-            total, clips = total + float(loss.detach()), clips + float(clip)
-            apart = max(apart, float((torch.exp((new - batch.old[part]) * mask) - 1).abs().max()))
+            total, clips = total + float(loss.detach()), clips + float(clip.detach())
+            apart = max(apart, float((torch.exp((new.detach() - batch.old[part]) * mask) - 1).abs().max()))
         norm = float(self.strategy.step())
         total, clips = self.world.sum(total, clips)
         return total, norm, clips, tokens, apart
