@@ -2183,6 +2183,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plans a model on the GPUs of environments: which strategy, whether it fits, how fast it is, how it scales. Nothing is
+         *     stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PlanRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_PlanReport"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/preflights": {
         parameters: {
             query?: never;
@@ -7184,6 +7260,50 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_PlanReport: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description What the planner says of a model on these machines. */
+            data: {
+                /** Format: int64 */
+                parameters: number;
+                /** Format: int64 */
+                nodes: number;
+                /** Format: int64 */
+                gpus: number;
+                /**
+                 * Format: double
+                 * @description What one GPU has.
+                 */
+                gpuMemoryGib: number;
+                /**
+                 * Format: double
+                 * @description Of one node; the one that usually comes with such GPUs.
+                 */
+                networkGbps: number;
+                /** Format: int64 */
+                seqLength: number;
+                /** Format: int64 */
+                globalBatch: number;
+                /**
+                 * Format: int64
+                 * @description How many layouts were looked at.
+                 */
+                layoutCount: number;
+                choice?: components["schemas"]["PlanChoice"] | null;
+                /** @description The best of all: those that fit first, the fastest first; of the rest the nearest to fitting. */
+                layouts: components["schemas"]["PlannedLayout"][];
+                /** @description The best of each strategy, in the same order. */
+                strategies: components["schemas"]["PlannedLayout"][];
+                /** @description What would make the model fit of which no layout does, the mildest first. */
+                remedies: components["schemas"]["PlanRemedy"][];
+                /** @description How fast it would be on the first of the environments, the first two, and so on, with the same batch on each GPU. */
+                scaling: components["schemas"]["PlanPoint"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Preflight: {
             /** Format: int32 */
             code: number;
@@ -8632,11 +8752,125 @@ export interface components {
             /** @description To be shown; a warning where `fits` is false. */
             sentence: components["schemas"]["Text"];
         };
+        /** @description The layout to take, and why. */
+        PlanChoice: {
+            layout: components["schemas"]["PlannedLayout"];
+            /**
+             * @description `table`, `memory`, `speed` or `one_gpu`.
+             * @example table
+             */
+            decidedBy: string;
+            reason: components["schemas"]["Text"];
+        };
         /**
          * @description Which sentence it is, for those who act on it.
          * @enum {string}
          */
         PlanId: "fits" | "fitsTightly" | "doesNotFit";
+        /** @description The best speed on so many of the environments. */
+        PlanPoint: {
+            /** Format: int64 */
+            nodes: number;
+            /** Format: int64 */
+            gpus: number;
+            /** @description The strategy as people call it; null where nothing fits, and then there is no speed. */
+            name?: string | null;
+            /** Format: double */
+            tokensPerS?: number | null;
+        };
+        /** @description One thing that would make a model fit. */
+        PlanRemedy: {
+            what: components["schemas"]["Text"];
+            /** Format: double */
+            neededGib: number;
+            fits: boolean;
+            /** Format: double */
+            stepTimeS: number;
+        };
+        /** @description What the planner says of a model on these machines. */
+        PlanReport: {
+            /** Format: int64 */
+            parameters: number;
+            /** Format: int64 */
+            nodes: number;
+            /** Format: int64 */
+            gpus: number;
+            /**
+             * Format: double
+             * @description What one GPU has.
+             */
+            gpuMemoryGib: number;
+            /**
+             * Format: double
+             * @description Of one node; the one that usually comes with such GPUs.
+             */
+            networkGbps: number;
+            /** Format: int64 */
+            seqLength: number;
+            /** Format: int64 */
+            globalBatch: number;
+            /**
+             * Format: int64
+             * @description How many layouts were looked at.
+             */
+            layoutCount: number;
+            choice?: components["schemas"]["PlanChoice"] | null;
+            /** @description The best of all: those that fit first, the fastest first; of the rest the nearest to fitting. */
+            layouts: components["schemas"]["PlannedLayout"][];
+            /** @description The best of each strategy, in the same order. */
+            strategies: components["schemas"]["PlannedLayout"][];
+            /** @description What would make the model fit of which no layout does, the mildest first. */
+            remedies: components["schemas"]["PlanRemedy"][];
+            /** @description How fast it would be on the first of the environments, the first two, and so on, with the same batch on each GPU. */
+            scaling: components["schemas"]["PlanPoint"][];
+        };
+        /** @description The body of `POST /plans`. */
+        PlanRequest: {
+            /**
+             * @default
+             * @example model-001
+             */
+            modelId?: string;
+            /**
+             * @description Environments whose GPUs train, in the order in which they join in the curve of `scaling`.
+             * @default []
+             * @example [
+             *       "env-001",
+             *       "env-002"
+             *     ]
+             */
+            nodeIds?: string[];
+            /**
+             * Format: int64
+             * @description Tokens per sequence; 2,048 when not given.
+             * @default null
+             */
+            seqLength?: number | null;
+            /**
+             * Format: int64
+             * @description Sequences of a step over all GPUs; eight for each GPU when not given.
+             * @default null
+             */
+            globalBatch?: number | null;
+            /**
+             * @description `bf16` when not given.
+             * @default null
+             * @example bf16
+             */
+            precision?: string | null;
+            /**
+             * @description `adam` when not given.
+             * @default null
+             * @example adam
+             */
+            optimizer?: string | null;
+            /**
+             * Format: int32
+             * @description How many layouts are listed; 20 when not given, 200 at most.
+             * @default null
+             */
+            top?: number | null;
+        };
         /** @description A strategy to take instead. */
         PlanSuggestion: {
             /** @example zero3 */
@@ -8661,6 +8895,95 @@ export interface components {
             /** Format: double */
             tokensPerS: number;
             reason: components["schemas"]["Text"];
+        };
+        /** @description One way to cut the work over the GPUs, with its estimates. */
+        PlannedLayout: {
+            /** @example zero2 */
+            strategy: string;
+            /**
+             * @description The strategy as people call it.
+             * @example DeepSpeed ZeRO-2
+             */
+            name: string;
+            id: components["schemas"]["PlanId"];
+            /** Format: int64 */
+            dataParallel: number;
+            /** Format: int64 */
+            tensorParallel: number;
+            /** Format: int64 */
+            pipelineParallel: number;
+            /**
+             * Format: int64
+             * @description Stages of the pipeline on each GPU; 1 without interleaving.
+             */
+            virtualStages: number;
+            /** @example zero2 */
+            sharding: string;
+            /** Format: int64 */
+            microBatch: number;
+            /**
+             * Format: int64
+             * @description Micro-batches of a step.
+             */
+            accumulation: number;
+            /**
+             * @description `none`, `attention`, `half` or `full`.
+             * @example none
+             */
+            recompute: string;
+            /**
+             * Format: double
+             * @description What one GPU needs, and at most in four of five such runs.
+             */
+            memoryGib: number;
+            /** Format: double */
+            memoryHighGib: number;
+            /**
+             * Format: double
+             * @description GiB by which a GPU is too small; 0 where it fits.
+             */
+            missingGib: number;
+            /** @description What the memory of one GPU is for. */
+            memory: components["schemas"]["PlannedMemory"];
+            /** Format: double */
+            stepTimeS: number;
+            /**
+             * Format: double
+             * @description Four of five such runs are between these.
+             */
+            stepTimeLowS: number;
+            /** Format: double */
+            stepTimeHighS: number;
+            /** Format: double */
+            tokensPerS: number;
+            /**
+             * Format: double
+             * @description The share of the data sheet's rate that is spent on the model's own arithmetic.
+             */
+            mfu: number;
+        };
+        /** @description GiB of one GPU at the peak, by what they are for. */
+        PlannedMemory: {
+            /** Format: double */
+            parameters: number;
+            /** Format: double */
+            gradients: number;
+            /** Format: double */
+            optimizer: number;
+            /** Format: double */
+            activations: number;
+            /** Format: double */
+            logits: number;
+            /**
+             * Format: double
+             * @description Gathered blocks, buckets, casts.
+             */
+            transient: number;
+            /**
+             * Format: double
+             * @description What the driver, libraries and the allocator take besides.
+             */
+            context: number;
         };
         /** @description A point, or a stretch of points. */
         Point: {

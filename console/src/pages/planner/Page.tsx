@@ -1,19 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { quoted } from '~/api/argv';
 import { EnvironmentPicker } from '~/api/EnvironmentPicker';
 import { JoinCommand } from '~/api/JoinCommand';
-import { Loaded } from '~/api/Loaded';
+import { Loaded, Problem } from '~/api/Loaded';
 import { environmentsQuery, modelsQuery } from '~/api/queries';
+import type { Environment, PlanRequest } from '~/api/types';
 import { Card } from '~/ui/Card';
-import { Combobox } from '~/ui/Combobox';
 import { Command } from '~/ui/Copy';
 import { Empty } from '~/ui/Empty';
-import { Field } from '~/ui/Field';
 import { CubeIcon, PlannerIcon, ServerIcon } from '~/ui/icons';
+import { useLater } from '~/ui/later';
 import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { Plans } from './Plans';
+import { planQuery } from './plans';
+import type { PlannerSearch } from './search';
+import { Wish } from './Wish';
 
 const route = getRouteApi('/planner');
 
@@ -24,11 +28,12 @@ export function Page() {
   const models = useQuery(modelsQuery());
   const environments = useQuery(environmentsQuery());
   const withGpus = environments.data?.items.filter((environment) => environment.gpuCount > 0) ?? [];
-  const chosen = (search.env ?? '').split(',').filter((id) => withGpus.some((environment) => environment.id === id));
+  const byId = new Map(withGpus.map((environment) => [environment.id, environment]));
+  const chosen = (search.env ?? '').split(',').flatMap((id): Environment[] => [byId.get(id) ?? []].flat());
   const model = models.data?.items.find((item) => item.id === search.model);
-  const counts = withGpus.filter((environment) => chosen.includes(environment.id));
-  const gpus = counts.map((environment) => `1x${environment.gpuCount}x${environment.gpuType ?? 'A100'}`).join(',');
-  const command = `fermi plan --model ${model?.name ?? 'llama2-7b'} --gpus ${gpus || '4x8xA100-80G'} --network 100Gbps`;
+  const change = (patch: { [Key in keyof PlannerSearch]?: PlannerSearch[Key] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...patch }) as PlannerSearch, replace: true });
+  const command = commandOf(model?.name, chosen, search);
   return (
     <>
       <PageHeader title={w.planner.title} note={w.planner.about} />
@@ -48,23 +53,12 @@ export function Page() {
             }
           >
             {(data) => (
-              <Field label={w.planner.model} className="max-w-100 px-4 pt-4">
-                {(props) => (
-                  <Combobox
-                    id={props.id}
-                    placeholder={w.planner.chooseModel}
-                    value={model?.id ?? null}
-                    onChange={(next) =>
-                      void navigate({ search: (before) => ({ ...before, model: next ?? undefined }), replace: true })
-                    }
-                    options={data.items.map((item) => ({
-                      value: item.id,
-                      label: item.name,
-                      ...(item.path ? { note: item.path } : {}),
-                    }))}
-                  />
-                )}
-              </Field>
+              <Wish
+                models={data.items}
+                search={search}
+                gpus={chosen.reduce((sum, { gpuCount }) => sum + gpuCount, 0)}
+                onChange={change}
+              />
             )}
           </Loaded>
           <h2 className="px-4 pt-4 text-sm font-medium">{w.planner.environments}</h2>
@@ -84,31 +78,76 @@ export function Page() {
             {() => (
               <EnvironmentPicker
                 environments={withGpus}
-                chosen={chosen}
-                onChosen={(ids) =>
-                  void navigate({ search: (before) => ({ ...before, env: ids.join(',') || undefined }), replace: true })
-                }
+                chosen={chosen.map(({ id }) => id)}
+                onChosen={(ids) => change({ env: ids.join(',') || undefined })}
               />
             )}
           </Loaded>
         </Card>
         {model && chosen.length > 0 ? (
-          <Plans
-            model={model.id}
-            chosen={chosen}
-            gpuCounts={chosen.map((id) => withGpus.find((environment) => environment.id === id)?.gpuCount ?? 0)}
-            command={command}
+          <Planned
+            request={{
+              modelId: model.id,
+              nodeIds: chosen.map(({ id }) => id),
+              ...(search.seq ? { seqLength: search.seq } : {}),
+              ...(search.batch ? { globalBatch: search.batch } : {}),
+              ...(search.precision ? { precision: search.precision } : {}),
+            }}
+            search={search}
+            onChange={change}
           />
         ) : (
           <Card>
-            <Empty icon={<PlannerIcon />} title={w.planner.choose} />
+            <Empty icon={<PlannerIcon />} title={w.planner.choose} hint={w.planner.chooseHint} command={command} />
           </Card>
         )}
-        <Card title={w.planner.more} bodyClass="flex flex-col gap-3 p-4">
-          <p className="text-sm text-muted">{w.planner.moreText}</p>
-          <Command text={command} />
-        </Card>
+        {model && chosen.length > 0 ? (
+          <Card title={w.planner.same} note={w.planner.sameNote} bodyClass="p-4">
+            <Command text={command} />
+          </Card>
+        ) : null}
       </div>
     </>
   );
+}
+
+type PlannedProps = {
+  request: PlanRequest;
+  search: PlannerSearch;
+  onChange: (patch: Pick<PlannerSearch, 'show'> | { show: undefined }) => void;
+};
+
+function Planned({ request, search, onChange }: PlannedProps) {
+  // A number that is being typed is not asked about digit by digit.
+  const asked = JSON.parse(useLater(JSON.stringify(request), 250)) as PlanRequest;
+  const plan = useQuery(planQuery(asked));
+  if (plan.data && !plan.error) {
+    return (
+      <Plans
+        plan={plan.data}
+        environments={asked.nodeIds ?? []}
+        isOld={plan.isPlaceholderData}
+        shown={search.show ?? 'strategies'}
+        onShown={(show) => onChange({ show: show === 'layouts' ? show : undefined })}
+      />
+    );
+  }
+  return (
+    <Card>
+      {plan.error ? <Problem error={plan.error} onRetry={() => void plan.refetch()} /> : <SkeletonRows count={6} />}
+    </Card>
+  );
+}
+
+/** The same plan on the command line. */
+function commandOf(model: string | undefined, chosen: readonly Environment[], search: PlannerSearch): string {
+  const gpus = chosen.map(({ gpuCount, gpuType }) => `1x${gpuCount}x${gpuType ?? 'A100'}`).join(',');
+  return [
+    `fermi plan --model ${quoted(model ?? 'llama2-7b')} --gpus ${gpus ? quoted(gpus) : '4x8xA100-80G --network 100Gbps'}`,
+    search.seq ? `--seq-len ${search.seq}` : null,
+    search.batch ? `--global-batch ${search.batch}` : null,
+    search.precision ? `--precision ${search.precision}` : null,
+  ]
+    .filter(Boolean)
+    .join(' ');
 }

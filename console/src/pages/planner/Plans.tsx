@@ -1,133 +1,116 @@
-import { useQueries } from '@tanstack/react-query';
-import { Problem } from '~/api/Loaded';
+import { Link } from '@tanstack/react-router';
+import type { PlanReport } from '~/api/types';
+import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
-import { Empty } from '~/ui/Empty';
-import { Pill, type Tone } from '~/ui/Pill';
-import { Progress } from '~/ui/Progress';
-import { SkeletonRows } from '~/ui/Skeleton';
-import { type Column, Table } from '~/ui/Table';
+import { Choice } from '~/ui/Choice';
+import { CheckIcon, WarnIcon } from '~/ui/icons';
 import { useWords } from '~/words';
-import { CANDIDATES, type Plan, planQuery, type Ranked, ranked } from './plans';
+import { Layouts } from './Layouts';
+import { MemoryBar } from './MemoryBar';
 import { Scaling } from './Scaling';
+import { SHOWN, type Shown } from './search';
 
-const TONES: Record<Plan['id'], Tone> = { fits: 'good', fitsTightly: 'warn', doesNotFit: 'bad' };
+type PlansProps = {
+  plan: PlanReport;
+  environments: readonly string[];
+  /** It is of other numbers; the new word is on its way. */
+  isOld: boolean;
+  shown: Shown;
+  onShown: (shown: Shown) => void;
+};
 
-type PlansProps = { model: string; chosen: readonly string[]; gpuCounts: readonly number[]; command: string };
-
-/** All strategies for a model on some environments, the best first. */
-export function Plans({ model, chosen, gpuCounts, command }: PlansProps) {
-  const { w, say } = useWords();
-  const queries = useQueries({ queries: CANDIDATES.map((candidate) => planQuery(model, chosen, candidate)) });
-  const failed = queries.find((query) => query.error);
-  const found = queries.flatMap((query, index): Ranked[] => {
-    const candidate = CANDIDATES[index];
-    return query.data && candidate ? [{ candidate, plan: query.data }] : [];
-  });
-  if (queries.some((query) => query.isPending)) {
-    return (
-      <Card>
-        <SkeletonRows count={6} />
-      </Card>
-    );
-  }
-  if (found.length === 0) {
-    return (
-      <Card>
-        {failed ? (
-          <Problem error={failed.error} onRetry={() => void failed.refetch()} />
-        ) : (
-          <Empty title={w.planner.unknownModel} hint={w.planner.unknownModelHint} command={command} />
-        )}
-      </Card>
-    );
-  }
-  const order = ranked(found);
-  const best = order[0]?.plan;
+/** All that the planner says: what to take, all layouts, how it scales. */
+export function Plans({ plan, environments, isOld, shown, onShown }: PlansProps) {
+  const { w, number } = useWords();
+  const isAll = shown === 'layouts';
   return (
-    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_320px]">
-      <Card title={w.planner.strategies} note={w.planner.strategiesNote}>
-        <Strategies rows={order} />
+    <div
+      aria-busy={isOld}
+      className={`grid items-start gap-4 transition-opacity xl:grid-cols-[minmax(0,1fr)_336px] ${isOld ? 'opacity-60' : ''}`}
+    >
+      <Card
+        title={w.planner.layouts}
+        note={
+          isAll
+            ? w.planner.layoutsNote(number(plan.layouts.length), number(plan.layoutCount))
+            : w.planner.strategiesNote
+        }
+        actions={
+          <Choice
+            label={w.planner.shows}
+            isLabelHidden
+            value={shown}
+            options={SHOWN.map((value) => ({
+              value,
+              label: value === 'layouts' ? w.planner.allLayouts : w.planner.bestOfEach,
+            }))}
+            onChange={onShown}
+          />
+        }
+        className="xl:row-span-2"
+      >
+        <Layouts rows={isAll ? plan.layouts : plan.strategies} cardGib={plan.gpuMemoryGib} />
       </Card>
-      <div className="flex flex-col gap-4">
-        {best ? (
-          <Card title={w.planner.advice} bodyClass="flex flex-col gap-2 p-4">
-            <p className="text-lg font-semibold">{best.fits ? best.name : (best.suggestion?.name ?? best.name)}</p>
-            <p className="text-sm">{say(best.sentence)}</p>
-            {best.suggestion ? <p className="text-sm text-muted">{say(best.suggestion.reason)}</p> : null}
-          </Card>
-        ) : null}
-        <Scaling model={model} chosen={chosen} gpuCounts={gpuCounts} />
+      <div className="flex min-w-0 flex-col gap-4 max-xl:order-first">
+        <Advice plan={plan} environments={environments} />
+        <Scaling points={plan.scaling} />
       </div>
     </div>
   );
 }
 
-function Strategies({ rows }: { rows: readonly Ranked[] }) {
-  const { w, number, value } = useWords();
-  const words: Record<Plan['id'], string> = {
-    fits: w.planner.fits,
-    fitsTightly: w.planner.tight,
-    doesNotFit: w.planner.fitsNot,
-  };
-  const columns: Column<Ranked>[] = [
-    {
-      key: 'strategy',
-      head: w.planner.strategy,
-      className: 'sm:whitespace-nowrap',
-      cell: ({ plan, candidate }) => (
-        <div className="py-2">
-          <p className="font-medium">{plan.name}</p>
-          <p className="font-mono text-2xs text-faint">{candidate.framework}</p>
-          <div className="mt-1 sm:hidden">
-            <Pill tone={TONES[plan.id]}>{words[plan.id]}</Pill>
-          </div>
-        </div>
-      ),
-    },
-    {
-      key: 'fits',
-      head: '',
-      className: 'hidden sm:table-cell',
-      cell: ({ plan }) => <Pill tone={TONES[plan.id]}>{words[plan.id]}</Pill>,
-    },
-    {
-      key: 'memory',
-      head: w.planner.memory,
-      className: 'min-w-28 sm:min-w-36',
-      cell: ({ plan }) => (
-        <div>
-          <p className="pb-1 text-xs text-muted">
-            {w.planner.memoryOf(plan.memoryGib.toFixed(1), plan.gpuMemoryGib.toFixed(0))}
-            {plan.fits ? '' : ` · ${w.planner.missing(plan.missingGib.toFixed(1))}`}
-          </p>
-          <Progress
-            share={plan.memoryGib / plan.gpuMemoryGib}
-            label={`${plan.name} ${w.planner.memory}`}
-            tone={TONES[plan.id]}
-          />
-        </div>
-      ),
-    },
-    {
-      key: 'micro',
-      head: w.planner.microBatch,
-      align: 'right',
-      className: 'hidden sm:table-cell',
-      cell: ({ plan }) => number(plan.microBatch),
-    },
-    {
-      key: 'step',
-      head: w.planner.step,
-      align: 'right',
-      className: 'hidden whitespace-nowrap sm:table-cell',
-      cell: ({ plan }) => (plan.stepTimeS == null ? '–' : w.planner.seconds(value(plan.stepTimeS))),
-    },
-    {
-      key: 'speed',
-      head: w.planner.throughput,
-      align: 'right',
-      cell: ({ plan }) => (plan.tokensPerS == null ? '–' : number(Math.round(plan.tokensPerS))),
-    },
-  ];
-  return <Table label={w.planner.strategies} columns={columns} rows={rows} rowKey={(row) => row.candidate.key} />;
+function Advice({ plan, environments }: Pick<PlansProps, 'plan' | 'environments'>) {
+  const { w, say, number, value } = useWords();
+  const { choice, remedies } = plan;
+  if (!choice) {
+    const least = Math.min(...plan.layouts.map(({ missingGib }) => missingGib));
+    return (
+      <Card title={w.planner.advice} bodyClass="flex flex-col gap-2 p-4">
+        <p className="flex items-center gap-2 text-lg font-semibold">
+          <WarnIcon className="shrink-0 text-bad" />
+          {w.planner.noChoice}
+        </p>
+        <p className="text-sm text-muted">{w.planner.noChoiceHint(least.toFixed(1))}</p>
+        <ul className="divide-y divide-line text-sm">
+          {remedies.map((remedy) => (
+            <li key={remedy.what.en} className="flex gap-2 py-1.5">
+              {remedy.fits ? (
+                <CheckIcon role="img" aria-label={w.planner.fits} className="mt-0.5 shrink-0 text-good" />
+              ) : (
+                <span role="img" aria-label={w.planner.fitsNot} className="w-4 shrink-0 text-center text-faint">
+                  –
+                </span>
+              )}
+              <span className={`min-w-0 flex-1 ${remedy.fits ? '' : 'text-muted'}`}>{say(remedy.what)}</span>
+              <span className="shrink-0 text-xs leading-5 text-muted">{remedy.neededGib.toFixed(1)} GiB</span>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    );
+  }
+  const { layout } = choice;
+  return (
+    <Card title={w.planner.advice} bodyClass="flex flex-col gap-3 p-4">
+      <div>
+        <p className="text-lg font-semibold">{layout.name}</p>
+        <p className="mt-0.5 text-sm text-muted">{say(choice.reason)}</p>
+      </div>
+      <MemoryBar layout={layout} cardGib={plan.gpuMemoryGib} isExplained />
+      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 border-t border-line pt-3 text-sm [&>dd]:text-right [&>dd]:font-medium [&>dt]:text-muted">
+        <dt>{w.planner.step}</dt>
+        <dd title={w.planner.usually}>
+          {w.planner.seconds(value(layout.stepTimeS))}{' '}
+          <span className="text-xs font-normal text-muted">
+            ({w.planner.between(value(layout.stepTimeLowS), value(layout.stepTimeHighS))})
+          </span>
+        </dd>
+        <dt>{w.planner.throughput}</dt>
+        <dd>{number(Math.round(layout.tokensPerS))}</dd>
+      </dl>
+      <Link to="/training/create" search={{ env: environments.join(',') }} className={buttonClass('plain', 'sm')}>
+        {w.planner.train}
+      </Link>
+    </Card>
+  );
 }

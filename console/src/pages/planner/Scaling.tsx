@@ -1,34 +1,25 @@
-import { useQueries } from '@tanstack/react-query';
+import type { PlanReport } from '~/api/types';
 import { Card } from '~/ui/Card';
-import { Skeleton } from '~/ui/Skeleton';
 import { useWords } from '~/words';
-import { bestSpeed, CANDIDATES, planQuery, type ScalePoint, scaling } from './plans';
+import { type ScalePoint, scaling } from './plans';
 
 const WIDTH = 340;
 const HEIGHT = 150;
-const MOST = 8;
-
-type ScalingProps = { model: string; chosen: readonly string[]; gpuCounts: readonly number[] };
 
 /** How throughput grows when environments join one after the other. */
-export function Scaling({ model, chosen, gpuCounts }: ScalingProps) {
+export function Scaling({ points }: { points: PlanReport['scaling'] }) {
   const { w } = useWords();
-  const sizes = chosen.slice(0, MOST).map((_, index) => index + 1);
-  const asked = sizes.flatMap((size) =>
-    CANDIDATES.map((candidate) => planQuery(model, chosen.slice(0, size), candidate)),
-  );
-  const answers = useQueries({ queries: asked });
-  const points = scaling(
-    sizes.map((size, index) => {
-      const plans = answers.slice(index * CANDIDATES.length, (index + 1) * CANDIDATES.length);
-      const gpus = gpuCounts.slice(0, size).reduce((sum, count) => sum + count, 0);
-      return { gpus, tokensPerS: bestSpeed(plans.flatMap((plan) => (plan.data ? [plan.data] : []))) };
-    }),
-  );
+  const known = scaling(points);
   return (
     <Card title={w.planner.scaling} bodyClass="p-4">
-      <p className="mb-3 text-xs text-muted">{w.planner.scalingNote}</p>
-      {answers.some((answer) => answer.isPending) ? <Skeleton className="h-40" /> : <Curve points={points} />}
+      {points.length < 2 ? (
+        <p className="text-sm text-muted">{w.planner.scalingNone}</p>
+      ) : (
+        <>
+          <p className="mb-3 text-xs text-muted">{w.planner.scalingNote}</p>
+          <Curve points={known} />
+        </>
+      )}
     </Card>
   );
 }
@@ -73,7 +64,9 @@ function Curve({ points }: { points: readonly ScalePoint[] }) {
         <tbody>
           {points.map((point) => (
             <tr key={point.gpus} className="border-t border-line">
-              <td className="py-1">{number(point.gpus)}</td>
+              <td className="py-1" title={point.name}>
+                {number(point.gpus)}
+              </td>
               <td className="py-1 text-right">{number(Math.round(point.tokensPerS))}</td>
               <td className="py-1 text-right">{percent(point.efficiency)}</td>
             </tr>

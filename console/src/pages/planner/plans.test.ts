@@ -1,38 +1,44 @@
 import { expect, test } from 'vitest';
-import { bestSpeed, type Plan, type Ranked, ranked, scaling } from './plans';
-
-const plan = (fits: boolean, tokensPerS: number | null, missingGib = 0, suggested: number | null = null) =>
-  ({
-    fits,
-    tokensPerS,
-    missingGib,
-    suggestion: suggested === null ? null : { tokensPerS: suggested },
-  }) as Plan;
-const of = (key: string, found: Plan): Ranked => ({ candidate: { key, framework: key }, plan: found });
-
-test('what fits and is fast comes first, what lacks most last', () => {
-  const order = ranked([
-    of('a', plan(false, null, 9)),
-    of('b', plan(true, 5)),
-    of('c', plan(false, null, 2)),
-    of('d', plan(true, 8)),
-  ]);
-  expect(order.map((entry) => entry.candidate.key)).toEqual(['d', 'b', 'c', 'a']);
-});
-
-test('the best speed may be that of a suggestion', () => {
-  expect(bestSpeed([plan(true, 5), plan(false, 99, 1, 7)])).toBe(7);
-  expect(bestSpeed([plan(false, 99, 1)])).toBeNull();
-});
+import { partsOf, scaling, type Term } from './plans';
+import { readSearch } from './search';
 
 test('efficiency is counted from the first that is known', () => {
   const points = scaling([
-    { gpus: 4, tokensPerS: null },
-    { gpus: 8, tokensPerS: 80 },
-    { gpus: 16, tokensPerS: 144 },
+    { nodes: 1, gpus: 4, name: null, tokensPerS: null },
+    { nodes: 2, gpus: 8, name: 'DDP', tokensPerS: 80 },
+    { nodes: 4, gpus: 16, name: 'DDP', tokensPerS: 144 },
   ]);
   expect(points).toEqual([
-    { gpus: 8, tokensPerS: 80, efficiency: 1 },
-    { gpus: 16, tokensPerS: 144, efficiency: 0.9 },
+    { gpus: 8, name: 'DDP', tokensPerS: 80, efficiency: 1 },
+    { gpus: 16, name: 'DDP', tokensPerS: 144, efficiency: 0.9 },
   ]);
+  expect(scaling([])).toEqual([]);
+});
+
+const memory = (of: Partial<Record<Term, number>>): Record<Term, number> => ({
+  parameters: 0,
+  gradients: 0,
+  optimizer: 0,
+  activations: 0,
+  logits: 0,
+  transient: 0,
+  context: 0,
+  ...of,
+});
+
+test('a bar is as long as the card, or as what is needed where that is more', () => {
+  expect(partsOf(memory({ parameters: 20, context: 4 }), 80)).toEqual([
+    { term: 'parameters', gib: 20, share: 0.25 },
+    { term: 'context', gib: 4, share: 0.05 },
+  ]);
+  expect(partsOf(memory({ optimizer: 160 }), 80)).toEqual([{ term: 'optimizer', gib: 160, share: 1 }]);
+});
+
+test('numbers of the address are whole and above nothing', () => {
+  expect(readSearch({ seq: '4096', batch: -3, precision: 'fp16', show: 'layouts', x: 1 })).toEqual({
+    seq: 4096,
+    precision: 'fp16',
+    show: 'layouts',
+  });
+  expect(readSearch({ seq: 1.5, precision: 'bf16', show: 'strategies' })).toEqual({});
 });

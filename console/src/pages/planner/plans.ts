@@ -1,69 +1,40 @@
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, q } from '~/api/client';
-import type { CreateRequest, Preview } from '~/api/types';
+import type { PlanReport, PlanRequest } from '~/api/types';
 
-export type Plan = NonNullable<Preview['plan']>;
-
-/** Ways to train that are compared. */
-export type Candidate = { key: string; framework: string; settings?: Record<string, unknown> };
-
-export const CANDIDATES: Candidate[] = [
-  { key: 'ddp', framework: 'pytorch-ddp' },
-  { key: 'fsdp', framework: 'pytorch-fsdp' },
-  { key: 'zero1', framework: 'deepspeed', settings: { zeroStage: 1 } },
-  { key: 'zero2', framework: 'deepspeed', settings: { zeroStage: 2 } },
-  { key: 'zero3', framework: 'deepspeed', settings: { zeroStage: 3 } },
-  { key: 'megatron', framework: 'megatron-lm' },
-];
-
-/** What the server would say of a task with this model there; nothing is created. */
-export const planQuery = (model: string, environments: readonly string[], candidate: Candidate) =>
+/** What the planner says of a model on some environments; nothing is stored. */
+export const planQuery = (body: PlanRequest) =>
   queryOptions({
-    queryKey: ['plan', model, environments, candidate.key],
+    queryKey: ['plan', body],
     staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const [first] = environments;
-      const body = {
-        taskName: 'plan',
-        modelId: model,
-        distributedConfig: { nodeIds: [...environments], masterNode: first ?? null, framework: candidate.framework },
-        command: { argv: ['train.py'] },
-        options: { framework: candidate.settings ?? {} },
-      };
-      const preview = await q(
-        client.POST('/api/v1/training-tasks/preview', { body: body as unknown as CreateRequest, signal }),
-      );
-      return preview.plan ?? null;
-    },
+    retry: false,
+    // What was said of other numbers stays until the new word is there.
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => q(client.POST('/api/v1/plans', { body, signal })),
   });
 
-export type Ranked = { candidate: Candidate; plan: Plan };
+export type ScalePoint = { gpus: number; name: string; tokensPerS: number; efficiency: number };
 
-/** What fits comes first, the fastest first; of what does not fit, what lacks least. */
-export function ranked(found: readonly Ranked[]): Ranked[] {
-  return [...found].sort((a, b) => {
-    if (a.plan.fits !== b.plan.fits) return a.plan.fits ? -1 : 1;
-    if (a.plan.fits) return (b.plan.tokensPerS ?? 0) - (a.plan.tokensPerS ?? 0);
-    return a.plan.missingGib - b.plan.missingGib;
-  });
-}
-
-/** The best speed that is known: of a strategy that fits, or of what the planner suggests instead. */
-export function bestSpeed(plans: readonly Plan[]): number | null {
-  const speeds = plans.flatMap((plan) => [plan.fits ? plan.tokensPerS : null, plan.suggestion?.tokensPerS]);
-  const known = speeds.filter((speed) => speed != null);
-  return known.length === 0 ? null : Math.max(...known);
-}
-
-export type ScalePoint = { gpus: number; tokensPerS: number; efficiency: number };
-
-/** How throughput grows, and how much of each GPU is left of what the first ones do. */
-export function scaling(points: readonly { gpus: number; tokensPerS: number | null }[]): ScalePoint[] {
-  const known = points.flatMap(({ gpus, tokensPerS }) =>
-    tokensPerS === null || gpus === 0 ? [] : [{ gpus, tokensPerS }],
+/** How throughput grows, and how much of each GPU is left of what the first ones do. Sizes on which nothing fits are left out. */
+export function scaling(points: PlanReport['scaling']): ScalePoint[] {
+  const known = points.flatMap(({ gpus, name, tokensPerS }) =>
+    tokensPerS == null || gpus === 0 ? [] : [{ gpus, name: name ?? '', tokensPerS }],
   );
   const first = known[0];
   if (!first) return [];
   const each = first.tokensPerS / first.gpus;
   return known.map((point) => ({ ...point, efficiency: point.tokensPerS / (each * point.gpus) }));
+}
+
+export const TERMS = ['parameters', 'gradients', 'optimizer', 'activations', 'logits', 'transient', 'context'] as const;
+export type Term = (typeof TERMS)[number];
+export type Part = { term: Term; gib: number; share: number };
+
+/** The memory of one GPU as parts of a bar that is as long as what is needed or had, whichever is more. */
+export function partsOf(memory: Record<Term, number>, cardGib: number): Part[] {
+  const needed = TERMS.reduce((sum, term) => sum + memory[term], 0);
+  const whole = Math.max(needed, cardGib);
+  return TERMS.flatMap((term) =>
+    memory[term] > 0 ? [{ term, gib: memory[term], share: whole === 0 ? 0 : memory[term] / whole }] : [],
+  );
 }
