@@ -47,6 +47,26 @@ export async function consoleOf(server: string, processes: Processes, prefix = '
   return address;
 }
 
+/** What looks like a training that goes on for a while: its loss falls towards a floor. */
+export function training(floor = 1.2): string {
+  const report = '{"time":%s,"step":%d,"totalSteps":3000,"loss":%.4f,"tokensPerS":%d,"stepTimeS":%.3f,"lr":0.0003}\\n';
+  // One rank is slow now and then, so that a map of step times has something to tell.
+  const numbers = [
+    'srand(r * 7919 + i)',
+    `loss = ${floor} + 6 / (1 + i / 20) + 0.15 * rand()`,
+    'time = 0.46 + 0.05 * rand()',
+    'if (r == 3 && i % 40 > 25) time *= 1.9',
+    'print loss, 84000 + int(3000 * rand()), time',
+  ].join('; ');
+  return [
+    'for i in $(seq 1 3000); do',
+    `set -- $(awk -v r=$RANK -v i=$i 'BEGIN { ${numbers} }')`,
+    'echo "step $i/3000 loss $1 rank $RANK"',
+    `printf '${report}' "$(date +%s.%N)" $i $1 $2 $3 >> "$FERMI_PROGRESS_FILE"`,
+    'sleep 0.5; done',
+  ].join('\n');
+}
+
 type Named = { items: { id: string; name: string }[] };
 
 const come = (server: string, count: number) =>
@@ -78,24 +98,8 @@ async function fill(server: string) {
       command,
       ...options,
     });
-  const report = '{"time":%s,"step":%d,"totalSteps":3000,"loss":%.4f,"tokensPerS":%d,"stepTimeS":%.3f,"lr":0.0003}\\n';
-  // One rank is slow now and then, so that a map of step times has something to tell.
-  const numbers = [
-    'srand(r * 7919 + i)',
-    'loss = 1.2 + 6 / (1 + i / 20) + 0.15 * rand()',
-    'time = 0.46 + 0.05 * rand()',
-    'if (r == 3 && i % 40 > 25) time *= 1.9',
-    'print loss, 84000 + int(3000 * rand()), time',
-  ].join('; ');
-  const steps = [
-    'for i in $(seq 1 3000); do',
-    `set -- $(awk -v r=$RANK -v i=$i 'BEGIN { ${numbers} }')`,
-    'echo "step $i/3000 loss $1 rank $RANK"',
-    `printf '${report}' "$(date +%s.%N)" $i $1 $2 $3 >> "$FERMI_PROGRESS_FILE"`,
-    'sleep 0.5; done',
-  ].join('\n');
   await create('bert-finetune', ['nlp-research-lab'], { argv: ['sh', '-c', 'echo epoch 1; echo done'] });
-  await create('gpt-pretrain', ['pytorch-dev-env', 'llm-training-env'], { argv: ['sh', '-c', steps] });
+  await create('gpt-pretrain', ['pytorch-dev-env', 'llm-training-env'], { argv: ['sh', '-c', training()] });
   await create('llama-sft', ['pytorch-dev-env'], { argv: ['sh', '-c', 'true'] });
   const boom = 'echo "Traceback (most recent call last):" >&2; echo "RuntimeError: CUDA error: device-side assert" >&2';
   const fails = `echo "loading data"; if [ "$RANK" = 1 ]; then ${boom}; exit 1; fi; sleep 30`;

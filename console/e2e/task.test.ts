@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
-import { settled } from './browser';
-import { api } from './fermi';
+import { SAMPLE } from '../src/pages/task/tabs/metrics/sample';
+import { zh } from '../src/words/zh';
+import { PLAIN_HOST, settled } from './browser';
+import { api, training, until } from './fermi';
 import { test } from './fixture';
 
 const base = inject('console');
@@ -106,4 +109,109 @@ test('several tasks are stopped in one call, and filters live in the address', a
       .poll(async () => (await api<{ status: string }>(server, `/training-tasks/${id}`)).status, { timeout: 40_000 })
       .toBe('stopped');
   }
+});
+
+test('several tasks at once are deleted in one call', async ({ visit }) => {
+  const ids = [await create('gone-one', 'true'), await create('gone-two', 'true')];
+  const statusOf = (id: string) =>
+    api<{ status: string }>(server, `/training-tasks/${id}`).then(({ status }) => status);
+  for (const id of ids) await expect.poll(() => statusOf(id), { timeout: 40_000 }).toBe('succeeded');
+  const { page } = await visit(`${base}/training?q=gone-`);
+  for (const name of ['gone-one', 'gone-two']) await page.getByRole('checkbox', { name: new RegExp(name) }).click();
+  await page.getByRole('toolbar').getByRole('button', { name: zh.training.moreActions }).click();
+  await page.getByRole('menuitem', { name: zh.training.delete }).click();
+  await page.getByRole('dialog').getByRole('button', { name: zh.training.delete, exact: true }).click();
+  await page.getByText(zh.training.deleted('2')).first().waitFor();
+  await page.getByText(zh.training.noMatch).waitFor();
+  for (const id of ids) await expect(statusOf(id)).rejects.toThrow();
+});
+
+test('a copy is edited before it becomes a task', async ({ visit }) => {
+  const id = await create('original', 'echo first');
+  const { page } = await visit(`${base}/training/${id}`);
+  await page.getByRole('button', { name: zh.task.clone, exact: true }).click();
+  await page.waitForURL(/\/training\/create\?from=/);
+  const name = page.getByRole('textbox', { name: zh.create.name });
+  await expect.poll(() => name.inputValue()).toBe('original-copy');
+  const command = page.getByLabel(zh.create.command, { exact: true });
+  expect(await command.inputValue()).toBe("sh -c 'echo first'");
+  await name.fill('edited');
+  await command.fill("sh -c 'echo second'");
+  await page.getByRole('button', { name: zh.create.submit }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'edited' }).waitFor();
+  await page.getByRole('tab', { name: zh.task.logs, exact: true }).click();
+  await page.getByRole('log').getByText('second', { exact: true }).first().waitFor({ timeout: 30_000 });
+});
+
+test('tasks are compared in one chart, by steps and by time', async ({ visit }) => {
+  const ids = [await create('course-a', training(1)), await create('course-b', training(2))];
+  const other = ids[1] as string;
+  // One waits for the other: it begins when the first is stopped.
+  const steps = (id: string) =>
+    until(`steps of ${id}`, async () => {
+      const { progress } = await api<{ progress?: { step: number } }>(server, `/training-tasks/${id}`);
+      return (progress?.step ?? 0) > 5 ? true : null;
+    });
+  await steps(ids[0] as string);
+  await stop(ids[0] as string);
+  await steps(other);
+  const { page, complaints } = await visit(`${base}/training?q=course-`);
+  for (const name of ['course-a', 'course-b']) await page.getByRole('checkbox', { name: new RegExp(name) }).click();
+  await page.getByRole('toolbar').getByRole('link', { name: zh.training.compare }).click();
+  const chart = page.locator('figure').filter({ hasText: zh.training.loss });
+  for (const id of ids)
+    await chart
+      .locator('li')
+      .filter({ hasText: id })
+      .getByText(/\d\.\d/)
+      .waitFor();
+  const head = chart.getByRole('columnheader').first();
+  expect(await head.textContent()).toBe(zh.task.stepHead);
+  await page.getByText(zh.task.byTime, { exact: true }).click();
+  await page.waitForURL(/x=time/);
+  await expect.poll(() => head.textContent()).toBe(zh.task.elapsed);
+  expect(complaints).toEqual([]);
+  await stop(other);
+});
+
+test('what ranks wrote is saved as a file, of all ranks or of one', async ({ visit, behind }) => {
+  const id = await create('saved', 'for i in 1 2 3; do echo "line $i of $RANK"; done');
+  // Where pages may not choose a file, as at an address that is not secure, the browser saves it.
+  const plain = (await behind(base)).replace('127.0.0.1', PLAIN_HOST);
+  const { page } = await visit(`${plain}/training/${id}?tab=logs`);
+  await page.getByRole('log').getByText('line 3 of 1', { exact: true }).waitFor({ timeout: 30_000 });
+  const saved = async () => {
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: zh.logs.download }).click(),
+    ]);
+    return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') };
+  };
+  const lines = (rank: number) => [1, 2, 3].map((line) => `line ${line} of ${rank}\n`).join('');
+  const all = await saved();
+  expect(all.name).toBe(`${id}.log`);
+  expect(all.text).toContain(lines(0));
+  expect(all.text).toContain(lines(1));
+  await page.getByLabel(zh.logs.ranks).fill('1');
+  await page.waitForURL(/ranks=/);
+  expect(await saved()).toEqual({ name: `${id}-rank-1.log`, text: lines(1) });
+});
+
+test('what the empty page says to write is drawn', async ({ visit }) => {
+  const silent = await create('silent', 'sleep 60');
+  const { page } = await visit(`${base}/training/${silent}?tab=metrics`);
+  const shown = page.getByText(SAMPLE.split('\n')[0] as string);
+  await shown.waitFor();
+  await stop(silent);
+  const script = [
+    'took = 0.5',
+    'for step in range(1, 20):',
+    '    loss = 9 / step',
+    ...SAMPLE.split('\n').map((line) => `    ${line}`),
+  ];
+  const id = await create('reports', `python3 -c '${script.join('\n')}'; sleep 60`);
+  await page.goto(`${base}/training/${id}?tab=metrics`);
+  await page.locator('figure').filter({ hasText: zh.task.series.loss }).first().waitFor({ timeout: 60_000 });
+  await page.getByText(zh.task.stepOnly('19')).first().waitFor();
+  await stop(id);
 });

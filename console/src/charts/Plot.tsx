@@ -17,6 +17,8 @@ type PlotProps = {
   marks: readonly Mark[];
   /** Whether x is a time in seconds; else it is a number, such as a step. */
   isTime: boolean;
+  /** What x is called, where it is neither time nor steps. */
+  axis?: string;
   /** Plots with the same name share their cross-hair. */
   group: string;
   format: (value: number) => string;
@@ -142,7 +144,13 @@ export function Plot(props: PlotProps) {
           ))}
         </ul>
       ) : null}
-      <DataTable caption={title} head={w.task.time} courses={courses} format={format} formatX={formatX} />
+      <DataTable
+        caption={title}
+        head={props.axis ?? (isTime ? w.task.time : w.task.stepHead)}
+        courses={courses}
+        format={format}
+        formatX={formatX}
+      />
     </figure>
   );
 }

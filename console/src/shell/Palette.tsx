@@ -58,7 +58,7 @@ function useEntries(text: string, onHelp: () => void): Entry[] {
       section: w.shell.environmentsList,
       label: environment.name,
       note: environment.zone ?? '',
-      run: () => void navigate({ to: '/environments' }),
+      run: () => void navigate({ to: '/environments', search: { env: environment.id } }),
     }));
   return [...pages, ...found, ...places, ...actions];
 }

@@ -13,7 +13,7 @@ export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
   const handlers = useRef({ onPalette, onHelp });
   handlers.current = { onPalette, onHelp };
   useEffect(() => {
-    let pressedG = 0;
+    let pressedG = Number.NEGATIVE_INFINITY;
     const press = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();

@@ -1,5 +1,6 @@
 import { useQueries } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { metricsQuery, OFTEN, taskQuery } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
 import type { Task } from '~/api/types';
@@ -7,6 +8,7 @@ import { Plot } from '~/charts/Plot';
 import { Banner } from '~/ui/Banner';
 import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
+import { Choice } from '~/ui/Choice';
 import { Empty } from '~/ui/Empty';
 import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
@@ -15,12 +17,15 @@ import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
 import { type Compared, compared, coursesOf } from './compared';
 
-const SERIES = ['loss', 'tokensPerS'] as const;
+const route = getRouteApi('/training');
+const SERIES = ['loss', 'tokensPerS', 'stepTimeS'] as const;
 const NO_MARKS: [] = [];
 
-/** Several tasks over the same steps. */
+/** Several tasks over the same steps, or from when each of them has begun. */
 export function Compare({ ids }: { ids: readonly string[] }) {
   const { w, value, number, duration } = useWords();
+  const byTime = route.useSearch().x === 'time';
+  const navigate = route.useNavigate();
   const tasks = useQueries({ queries: ids.map((id) => taskQuery(id)) });
   const metrics = useQueries({
     queries: ids.map((id) => ({
@@ -88,9 +93,29 @@ export function Compare({ ids }: { ids: readonly string[] }) {
         {isLoading ? (
           <SkeletonRows count={2} className="h-44" />
         ) : (
-          <Card bodyClass="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
+          <Card
+            title={w.training.compareCharts}
+            actions={
+              <Choice
+                label={w.task.axis}
+                isLabelHidden
+                value={byTime ? 'time' : 'step'}
+                options={[
+                  { value: 'step', label: w.task.bySteps },
+                  { value: 'time', label: w.task.byTime },
+                ]}
+                onChange={(x) =>
+                  void navigate({
+                    search: ({ x: _, ...before }) => ({ ...before, ...(x === 'time' ? { x } : {}) }),
+                    replace: true,
+                  })
+                }
+              />
+            }
+            bodyClass="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2"
+          >
             {SERIES.map((name) => (
-              <Course key={name} name={name} all={all} />
+              <Course key={name} name={name} all={all} byTime={byTime} />
             ))}
           </Card>
         )}
@@ -99,20 +124,23 @@ export function Compare({ ids }: { ids: readonly string[] }) {
   );
 }
 
-function Course({ name, all }: { name: (typeof SERIES)[number]; all: readonly Compared[] }) {
-  const { w, value, number } = useWords();
-  const title = name === 'loss' ? w.training.loss : w.training.speed;
-  const courses = coursesOf(all, name);
+type CourseProps = { name: (typeof SERIES)[number]; all: readonly Compared[]; byTime: boolean };
+
+function Course({ name, all, byTime }: CourseProps) {
+  const { w, value, number, duration } = useWords();
+  const titles = { loss: w.training.loss, tokensPerS: w.training.speed, stepTimeS: w.task.series.stepTimeS };
+  const courses = useMemo(() => coursesOf(all, name, byTime), [all, name, byTime]);
   if (courses.length === 0) return name === 'loss' ? <Empty title={w.training.compareNone} /> : null;
   return (
     <Plot
-      title={title}
+      title={titles[name]}
       courses={courses}
       marks={NO_MARKS}
       isTime={false}
-      group="compare"
+      {...(byTime ? { axis: w.task.elapsed } : {})}
+      group={`compare ${byTime ? 'time' : 'step'}`}
       format={value}
-      formatX={number}
+      formatX={byTime ? (seconds) => duration(seconds * 1000) : number}
       height={240}
     />
   );

@@ -5,37 +5,66 @@ import { keys } from '~/api/queries';
 import type { TaskRow } from '~/api/types';
 import { useAct } from '~/api/useAct';
 import { useWhyNot } from '~/api/useWhyNot';
-import { Button, buttonClass } from '~/ui/Button';
+import { Button, buttonClass, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
-import { PlannerIcon, StopIcon } from '~/ui/icons';
+import { MoreIcon, PlannerIcon, RestartIcon, StopIcon, TrashIcon } from '~/ui/icons';
+import { Menu, MenuItem } from '~/ui/Menu';
 import { toast } from '~/ui/Toast';
 import { useWords } from '~/words';
+import type { Words } from '~/words/zh';
 
-const MOST_STOPPED = 1_000;
+const MOST = 1_000;
 const MOST_COMPARED = 8;
+
+type Verb = 'stop' | 'restart' | 'delete';
+
+const wordsOf = (verb: Verb, { training: w }: Words) =>
+  ({
+    stop: { verb: w.stop, title: w.stopTitle, text: w.stopText, done: w.stopped, failed: w.stopFailed },
+    restart: {
+      verb: w.restart,
+      title: w.restartTitle,
+      text: w.restartText,
+      done: w.restarted,
+      failed: w.restartFailed,
+    },
+    delete: { verb: w.delete, title: w.deleteTitle, text: w.deleteText, done: w.deleted, failed: w.deleteFailed },
+  })[verb];
 
 /** What can be done with the ticked tasks, in one call. */
 export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; onClear: () => void }) {
   const { w, number } = useWords();
   const whyNotOne = useWhyNot();
-  const [isAsking, setAsking] = useState(false);
-  const open = chosen.filter((row) => whyNotOne(row, 'stop') === null);
-  const stop = useAct({
-    call: (ids: string[]) => q(client.POST('/api/v1/training-tasks/bulk', { body: { action: 'stop', ids } })),
+  const [asked, setAsked] = useState<Verb | null>(null);
+  // What it is about stays in sight while the dialog goes.
+  const [verb, setVerb] = useState<Verb>('stop');
+  const open = (of: Verb) => chosen.filter((row) => whyNotOne(row, of) === null);
+  const act = useAct({
+    call: (action: Verb) =>
+      q(client.POST('/api/v1/training-tasks/bulk', { body: { action, ids: open(action).map(({ id }) => id) } })),
     changes: [keys.tasks, keys.overview],
-    onDone: (answer) => {
-      setAsking(false);
-      if (answer.succeeded > 0) toast('good', w.training.stopped(number(answer.succeeded)));
+    onDone: (answer, action) => {
+      setAsked(null);
+      const words = wordsOf(action, w);
+      if (answer.succeeded > 0) toast('good', words.done(number(answer.succeeded)));
       const refused = answer.results.find((one) => one.code >= 400);
-      if (answer.failed > 0) toast('bad', w.training.stopFailed(number(answer.failed)), refused?.message);
+      if (answer.failed > 0) toast('bad', words.failed(number(answer.failed)), refused?.message);
       onClear();
     },
   });
   if (chosen.length === 0) return null;
-  // What stands against the first that still runs is what a person asks about; that the others are over is seen.
-  const running = chosen.find((row) => row.endedAt == null);
-  const whyNone = running ? whyNotOne(running, 'stop') : w.training.nothingToStop;
-  const whyNot = open.length === 0 ? whyNone : open.length > MOST_STOPPED ? w.training.stopMost : null;
+  const whyNot = (of: Verb): string | null => {
+    const count = open(of).length;
+    if (count > MOST) return w.training.mostAtOnce;
+    if (count > 0) return null;
+    // What stands against the first that still runs is what a person asks about; that the others are over is seen.
+    const telling = of === 'stop' ? chosen.find((row) => row.endedAt == null) : chosen[0];
+    return telling ? whyNotOne(telling, of) : w.training.nothingToStop;
+  };
+  const ask = (of: Verb) => {
+    setVerb(of);
+    setAsked(of);
+  };
   const whyNotCompare =
     chosen.length < 2 ? w.training.compareNeeds : chosen.length > MOST_COMPARED ? w.training.compareMost : null;
   const compare = (
@@ -44,6 +73,7 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
       {w.training.compare}
     </>
   );
+  const words = wordsOf(verb, w);
   return (
     <div
       role="toolbar"
@@ -55,8 +85,8 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
         size="sm"
         tone="danger"
         icon={<StopIcon width="14" height="14" />}
-        disabledReason={whyNot}
-        onClick={() => setAsking(true)}
+        disabledReason={whyNot('stop')}
+        onClick={() => ask('stop')}
         className="ml-2"
       >
         {w.training.stop}
@@ -74,18 +104,32 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
           {compare}
         </Link>
       )}
+      <Menu
+        trigger={
+          <IconButton size="sm" label={w.training.moreActions} className="!w-7 !border-line-strong bg-surface">
+            <MoreIcon />
+          </IconButton>
+        }
+      >
+        <MenuItem icon={<RestartIcon />} disabledReason={whyNot('restart')} onSelect={() => ask('restart')}>
+          {w.training.restart}
+        </MenuItem>
+        <MenuItem icon={<TrashIcon />} tone="danger" disabledReason={whyNot('delete')} onSelect={() => ask('delete')}>
+          {w.training.delete}
+        </MenuItem>
+      </Menu>
       <Button size="sm" tone="ghost" className="ml-auto" onClick={onClear}>
         {w.common.clear}
       </Button>
       <Confirm
-        open={isAsking}
-        onClose={() => setAsking(false)}
-        onConfirm={() => stop.mutate(open.map((row) => row.id))}
-        title={w.training.stopTitle(number(open.length))}
-        text={w.training.stopText}
-        confirm={w.training.stop}
+        open={asked !== null}
+        onClose={() => setAsked(null)}
+        onConfirm={() => act.mutate(verb)}
+        title={words.title(number(open(verb).length))}
+        text={words.text}
+        confirm={words.verb}
         cancel={w.common.cancel}
-        isBusy={stop.isPending}
+        isBusy={act.isPending}
       />
     </div>
   );

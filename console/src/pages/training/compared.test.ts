@@ -24,3 +24,13 @@ test('a task whose numbers are refused is told of as well', () => {
   expect(all.map((one) => one.error?.message)).toEqual([undefined, 'no such task']);
   expect(coursesOf(all, 'loss').map((course) => course.label)).toEqual(['a · task-1']);
 });
+
+test('by time every task begins at nothing', () => {
+  const begun = (id: string, startedAt: number) => ({ data: { id, name: id, startedAt } as Task, error: null });
+  const told = (time: number) => ({
+    data: { series: [{ name: 'loss', points: [{ step: 7, time, value: 1 }] }] } as unknown as Metrics,
+    error: null,
+  });
+  const all = compared(['a', 'b'], [begun('a', 1_000), begun('b', 60_000)], [told(3_000), told(65_000)]);
+  expect(coursesOf(all, 'loss', true).map(({ samples }) => samples)).toEqual([[{ x: 2, y: 1 }], [{ x: 5, y: 1 }]]);
+});

@@ -20,11 +20,14 @@ export function compared(
   }));
 }
 
-/** One number of each task that reports it, by steps. */
-export function coursesOf(all: readonly Compared[], name: string): Course[] {
+/** One number of each task that reports it, by steps or by the seconds since each task has begun. */
+export function coursesOf(all: readonly Compared[], name: string, byTime = false): Course[] {
   return all.flatMap(({ id, task, metrics }, at) => {
     const points = metrics?.series.find((one) => one.name === name)?.points ?? [];
-    const samples = points.flatMap(({ step, value }) => (step == null ? [] : [{ x: step, y: value }]));
+    const begun = task?.startedAt ?? points[0]?.time ?? 0;
+    const samples = points.flatMap(({ step, time, value }) =>
+      byTime ? [{ x: (time - begun) / 1000, y: value }] : step == null ? [] : [{ x: step, y: value }],
+    );
     return samples.length > 0 ? [{ label: `${task?.name ?? id} · ${id}`, colour: at, samples }] : [];
   });
 }

@@ -8,5 +8,7 @@ test('filters, order and comparison are read; what is not known falls out', () =
     sort: 'name asc',
     compare: 'task-1,task-2',
   });
+  expect(readSearch({ compare: 'task-1', x: 'time' })).toEqual({ compare: 'task-1', x: 'time' });
+  expect(readSearch({ x: 'time' })).toEqual({});
   expect(readSearch({ sort: 'createdAt desc', environment: '', status: 3 })).toEqual({});
 });

@@ -3,7 +3,15 @@ export type Sort = (typeof SORTS)[number];
 export const FILTERS = ['status', 'environment'] as const;
 
 /** What the address of this page holds behind the question mark. */
-export type TrainingSearch = { q?: string; status?: string; environment?: string; sort?: Sort; compare?: string };
+export type TrainingSearch = {
+  q?: string;
+  status?: string;
+  environment?: string;
+  sort?: Sort;
+  compare?: string;
+  /** A comparison goes by steps else. */
+  x?: 'time';
+};
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
@@ -17,5 +25,6 @@ export function readSearch(search: Record<string, unknown>): TrainingSearch {
     ...(environment ? { environment } : {}),
     ...(sort ? { sort } : {}),
     ...(compare ? { compare } : {}),
+    ...(compare && search.x === 'time' ? { x: 'time' as const } : {}),
   };
 }

@@ -69,8 +69,7 @@ export function Actions({ task }: { task: Task }) {
       <Button
         icon={<CopyIcon />}
         disabledReason={why('clone')}
-        isBusy={clone.isPending}
-        onClick={() => clone.mutate(undefined)}
+        onClick={() => void navigate({ to: '/training/create', search: { from: task.id } })}
       >
         {w.task.clone}
       </Button>
@@ -81,6 +80,9 @@ export function Actions({ task }: { task: Task }) {
           </IconButton>
         }
       >
+        <MenuItem icon={<CopyIcon />} disabledReason={why('clone')} onSelect={() => clone.mutate(undefined)}>
+          {w.task.cloneAsIs}
+        </MenuItem>
         {isOver ? null : (
           <MenuItem icon={<RestartIcon />} disabledReason={why('restart')} onSelect={() => restart.mutate(undefined)}>
             {w.task.restart}

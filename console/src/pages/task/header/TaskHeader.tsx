@@ -18,6 +18,8 @@ export function TaskHeader({ task }: { task: Task }) {
   const isOver = task.endedAt != null;
   const ranks = useQuery({ ...ranksQuery(task.id), refetchInterval: ranksPace(task) });
   const alive = ranks.data?.items.filter((rank) => rank.state === 'running').length;
+  // Ranks that are done leave the others behind; one that failed is missed.
+  const isDegraded = task.status === 'running' && ranks.data?.items.some((rank) => rank.state === 'failed');
   const progress = task.progress;
   const total = progress?.totalSteps;
   const share = progress && total ? progress.step / total : null;
@@ -37,9 +39,8 @@ export function TaskHeader({ task }: { task: Task }) {
       <PageHeader title={<span title={task.name}>{task.name}</span>} actions={<Actions task={task} />}>
         <TaskPill task={task} />
         {shows && alive !== undefined && task.worldSize > 0 ? (
-          <span
-            className={`text-sm ${alive < task.worldSize && task.status === 'running' ? 'text-warn' : 'text-muted'}`}
-          >
+          <span className={`text-sm ${isDegraded ? 'text-warn' : 'text-muted'}`}>
+            {isDegraded ? `${w.task.degraded} ` : null}
             {number(alive)}/{number(task.worldSize)}
           </span>
         ) : null}

@@ -4,7 +4,7 @@ import { Loaded } from '~/api/Loaded';
 import { mostPoints, packSteps, type StepTimes } from '~/api/packSteps';
 import { isLarge, metricsQuery, ranksPace, taskEventsQuery } from '~/api/queries';
 import { stepTimesQuery } from '~/api/stepTimes';
-import type { Metrics as Answer, Event, Series, Task } from '~/api/types';
+import type { Metrics as Answer, Series, Task } from '~/api/types';
 import { type Mark, marksNear } from '~/charts/events';
 import { HeatMap } from '~/charts/HeatMap';
 import { extentOf, heat } from '~/charts/heat';
@@ -17,8 +17,9 @@ import { Skeleton, SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import type { TabProps } from '../../Page';
 import { type ChartPlan, courses, POINTS, plan, pointsFor, spreadLines } from './charts';
+import { marksBySteps, marksOf } from './marks';
+import { SAMPLE } from './sample';
 
-const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
 const NO_MARKS: Mark[] = [];
 const WHOLE: [number, number] = [0, 1];
 
@@ -63,7 +64,12 @@ function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
   const events = useInfiniteQuery(taskEventsQuery(task.id));
   const plans = useMemo(() => plan(series), [series]);
   const bySteps = search.x === 'step';
-  const marks = useMemo(() => marksOf(events.data?.pages.flatMap((page) => page.items) ?? [], say), [events.data, say]);
+  const byTime = useMemo(
+    () => marksOf(events.data?.pages.flatMap((page) => page.items) ?? [], say),
+    [events.data, say],
+  );
+  // Machines have no steps: their charts go by time.
+  const marks = useMemo(() => ({ time: byTime, step: marksBySteps(byTime, series) }), [byTime, series]);
   const training = plans.filter((chart) => !chart.isMachine);
   const machines = plans.filter((chart) => chart.isMachine);
   const steps = useMemo(() => (ofAll === undefined ? packSteps(series) : ofAll), [ofAll, series]);
@@ -117,13 +123,16 @@ function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
   );
 }
 
+/** What happened, by seconds and by steps. */
+type Marks = { time: readonly Mark[]; step: readonly Mark[] };
+
 type ChartProps = {
   task: Task;
   chart: ChartPlan;
   /** Of whom the spread is drawn instead. */
   ofAll: StepTimes | null;
   bySteps: boolean;
-  marks: readonly Mark[];
+  marks: Marks;
 };
 
 const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartProps) {
@@ -147,7 +156,7 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
     <Plot
       title={titles[chart.name] ?? chart.name}
       courses={lines}
-      marks={isSteps ? NO_MARKS : marks}
+      marks={isSteps ? marks.step : marks.time}
       isTime={!isSteps}
       group={groupOf(task, isSteps)}
       {...(isShare ? { range: WHOLE } : {})}
@@ -167,14 +176,17 @@ type StepHeatProps = {
   task: Task;
   steps: StepTimes | null;
   bySteps: boolean;
-  marks: readonly Mark[];
+  marks: Marks;
   onPick: (rank: number) => void;
 };
 
 function StepHeat({ task, steps, bySteps, marks, onPick }: StepHeatProps) {
   const { w, value, clockWithin, number } = useWords();
   const extent = useMemo(() => steps && extentOf(steps, bySteps), [steps, bySteps]);
-  const shown = useMemo(() => (bySteps || !extent ? NO_MARKS : marksNear(marks, ...extent)), [bySteps, extent, marks]);
+  const shown = useMemo(
+    () => (extent ? marksNear(bySteps ? marks.step : marks.time, ...extent) : NO_MARKS),
+    [bySteps, extent, marks],
+  );
   const from = Math.min(...(extent ?? []), ...shown.map((mark) => mark.x));
   const to = Math.max(...(extent ?? []), ...shown.map((mark) => mark.x));
   const map = useMemo(() => {
@@ -207,17 +219,4 @@ function StepHeat({ task, steps, bySteps, marks, onPick }: StepHeatProps) {
       )}
     </Card>
   );
-}
-
-const DRAWN = /^(task|attempt|restart|environment|agent|rank|checkpoint)/;
-
-function marksOf(events: readonly Event[], say: (text: Event['text']) => string): Mark[] {
-  return events
-    .filter((event) => DRAWN.test(event.kind) && !/created|queued/.test(event.kind))
-    .slice(-200)
-    .map((event) => ({
-      x: event.time / 1000,
-      label: say(event.text),
-      tone: /failed|lost|refused/.test(event.kind) ? 'bad' : /restart|stop/.test(event.kind) ? 'warn' : 'plain',
-    }));
 }

@@ -7,7 +7,7 @@ import { Empty } from '~/ui/Empty';
 import { useNow } from '~/ui/now';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
-import { type Stage, waterfall } from './stages';
+import { firstStepSeen, type Stage, waterfall, withParts } from './stages';
 
 const FILLS: Record<Stage, string> = {
   queued: 'bg-idle-fill',
@@ -15,6 +15,10 @@ const FILLS: Record<Stage, string> = {
   preflight: 'bg-(--chart-4)',
   spawn: 'bg-accent',
   join: 'bg-good-fill',
+  import: 'bg-(--chart-5)',
+  rendezvous: 'bg-(--chart-1)',
+  load: 'bg-(--chart-4)',
+  firstStep: 'bg-good-fill',
 };
 
 /** How the start went: each stage as a bar from where the one before ended. */
@@ -23,10 +27,11 @@ export function Waterfall({ task }: { task: Task }) {
   const now = useNow();
   const events = useInfiniteQuery(taskEventsQuery(task.id));
   const first = useQuery(metricsQuery(task.id, { rank: 0, maxPoints: 500, series: 'loss,stepTimeS' }));
-  const firstStep = first.data?.series[0]?.points[0]?.time ?? null;
+  const told = events.data?.pages.flatMap((page) => page.items) ?? [];
+  const firstStep = first.data?.series[0]?.points[0]?.time ?? firstStepSeen(told, task.ledger, task.attempt);
   // What trains without telling of its steps has no first one.
   const isSilent = task.ledger?.causes.some(({ cause, ms }) => cause === 'productive' && ms > 0) && !task.progress;
-  const bars = waterfall(events.data?.pages.flatMap((page) => page.items) ?? [], firstStep, now, !isSilent);
+  const bars = withParts(waterfall(told, firstStep, now, !isSilent), task.ledger, task.attempt);
   const from = bars[0]?.from ?? 0;
   const span = Math.max((bars[bars.length - 1]?.to ?? 0) - from, 1);
   const names: Record<Stage, string> = {
@@ -35,6 +40,10 @@ export function Waterfall({ task }: { task: Task }) {
     preflight: w.task.phasePreflight,
     spawn: w.task.phaseSpawn,
     join: w.task.phaseJoin,
+    import: w.task.phaseImport,
+    rendezvous: w.task.phaseRendezvous,
+    load: w.task.phaseLoad,
+    firstStep: w.task.phaseFirstStep,
   };
   const took = (ms: number) => (ms < 10_000 ? `${number(Math.round(ms))} ms` : duration(ms));
   return (

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { waterfall } from './stages';
+import type { Ledger } from '~/api/types';
+import { firstStepSeen, waterfall, withParts } from './stages';
 
 const event = (kind: string, time: number) => ({ kind, time });
 const START = [event('task.created', 0), event('task.queued', 5), event('task.starting', 10)];
@@ -38,4 +39,40 @@ test('a restart begins anew', () => {
 test('events in the wrong order are put right', () => {
   const events = [...START, event('attempt.started', 31), event('task.running', 30)];
   expect(waterfall(events, null, 40).map((bar) => bar.stage)).toEqual(['queued', 'placed', 'join', 'spawn']);
+});
+
+const ledger = (ms: Partial<Record<Ledger['causes'][number]['cause'], number>>) =>
+  ({ causes: Object.entries(ms).map(([cause, time]) => ({ cause, ms: time })) }) as unknown as Ledger;
+const JOINED = waterfall([...START, event('attempt.started', 20), event('task.running', 30)], 70, 100);
+
+test('the way to the first step has parts where ranks tell of them', () => {
+  const parts = withParts(JOINED, ledger({ queue: 10, firstStep: 5, init: 10, import: 18, productive: 30 }), 1);
+  expect(seen(parts.slice(3))).toEqual([
+    ['import', 30, 55, false],
+    ['rendezvous', 55, 65, false],
+    ['firstStep', 65, 70, false],
+  ]);
+});
+
+test('parts never reach beyond their stage, and one that lasts is open', () => {
+  const open = waterfall([...START, event('attempt.started', 20), event('task.running', 30)], null, 50);
+  expect(seen(withParts(open, ledger({ import: 400, init: 6 }), 1).slice(3))).toEqual([
+    ['import', 30, 44, false],
+    ['rendezvous', 44, 50, true],
+  ]);
+});
+
+test('of a task that started twice, or whose ranks tell nothing, the stage stays whole', () => {
+  expect(withParts(JOINED, ledger({ import: 18 }), 2)).toEqual(JOINED);
+  expect(withParts(JOINED, ledger({ productive: 18 }), 1)).toEqual(JOINED);
+  expect(withParts(JOINED, null, 1)).toEqual(JOINED);
+});
+
+test('ranks that are seen to train and report no steps came to the first one all the same', () => {
+  const events = [...START, event('attempt.started', 20), event('task.running', 30)];
+  const told = ledger({ import: 18, init: 10, productive: 40 });
+  expect(firstStepSeen(events, told, 1)).toBe(58);
+  expect(firstStepSeen(events, told, 2)).toBeNull();
+  expect(firstStepSeen(events, ledger({ import: 18 }), 1)).toBeNull();
+  expect(firstStepSeen(events, ledger({ productive: 40 }), 1)).toBeNull();
 });
