@@ -119,6 +119,11 @@ impl EngineFlags {
         self.config.as_deref()
     }
 
+    /// How long collectives wait, in seconds.
+    pub fn timeout(&self) -> Option<u64> {
+        self.timeout
+    }
+
     /// Takes what `--set` says for values over those of the training.yaml, as `fermi train` has it, and gives the words.
     pub fn set_over_the_file(&mut self) -> Result<Vec<String>, EngineRefusal> {
         let words = std::mem::take(&mut self.set);

@@ -203,20 +203,20 @@ pub struct RunFlags {
     pub local_addr: Option<String>,
     #[arg(long, hide = true)]
     pub no_local_rank: bool,
-    /// Processes of all machines, as accelerate counts them.
+    /// Processes of all machines, as accelerate counts them
     #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub total_processes: Option<u32>,
-    /// Options of other launchers that were taken and do nothing, see the module `foreign`.
+    /// An option of another launcher that is taken and does nothing
     #[arg(long, hide = true)]
     pub without_effect: Vec<String>,
-    /// `NAME=VALUE` of an option of another launcher whose value means nothing.
+    /// NAME=VALUE of an option of another launcher whose value means nothing
     #[arg(long, hide = true)]
     pub refused_value: Vec<String>,
     #[arg(long, hide = true)]
     pub oversubscribe: bool,
     #[arg(long, hide = true)]
     pub allow_run_as_root: bool,
-    /// The standard input is a leash, see the module of that name
+    /// Stop the run when the standard input ends
     #[arg(long, hide = true)]
     pub stop_on_stdin_eof: bool,
 

@@ -35,6 +35,8 @@ pub enum Fate {
     Same,
     /// It becomes this word, with the value in place of the braces.
     Becomes(&'static str),
+    /// A flag of `fermi run` means the same, as far as this tells.
+    Partly(Text),
     /// It is taken, and this is said.
     NoEffect(Text),
     /// It is not taken; this is what to do.
@@ -76,6 +78,7 @@ fn options_of(line: &'static str) -> Vec<ForeignOption> {
     };
     let fate = match *fate {
         "same" => Fate::Same,
+        "in part" => Fate::Partly(text()),
         "no effect" => Fate::NoEffect(text()),
         "refused" => Fate::Refused(text()),
         becomes => Fate::Becomes(becomes),
@@ -117,7 +120,7 @@ pub fn with_two_hyphens(text: &str) -> Option<String> {
 /// The words that stand for an option of the table, if it is taken; the values that it needs are drawn from `rest`.
 pub fn taken(given: &Given, rest: &mut impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     let option = find(&given.name)?;
-    if matches!(option.fate, Fate::Same | Fate::Refused(_)) {
+    if matches!(option.fate, Fate::Same | Fate::Partly(_) | Fate::Refused(_)) {
         return None;
     }
     let written = given.value.clone().map(OsString::from);
@@ -146,6 +149,18 @@ pub fn notes(names: &[String]) -> Vec<Text> {
     names.iter().filter_map(told).collect()
 }
 
+/// What is said of the parts of an option's value that have no effect.
+pub fn partly(name: &str, parts: &[&str]) -> Option<Text> {
+    let Some(Fate::Partly(why)) = find(name).filter(|_| !parts.is_empty()).map(|option| option.fate) else {
+        return None;
+    };
+    let has = if parts.len() == 1 { "has" } else { "have" };
+    Some(Text::new(
+        format!("{name} 中的 {} 没有作用：{}", parts.join("、"), why.zh),
+        format!("{} of {name} {has} no effect: {}", parts.join(", "), why.en),
+    ))
+}
+
 /// A value that no launcher would take.
 pub fn refuse_values(values: &[String]) -> Result<(), RunProblem> {
     let Some((name, value)) = values.first().and_then(|text| text.split_once('=')) else { return Ok(()) };
@@ -164,6 +179,14 @@ pub fn check(name: &str, value: &str) -> Result<(), RunProblem> {
     match takes.filter(|takes| !takes.fits(value)) {
         Some(takes) => Err(bad_value(name, value, takes.expected())),
         None => Ok(()),
+    }
+}
+
+/// What to do instead of an option that means something else here than at the launcher that the table names.
+pub fn hint_of_refusal(name: &str) -> Option<Text> {
+    match find(name)?.fate {
+        Fate::Refused(hint) => Some(hint),
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ use fermi_domain::task::Work;
 use fermi_frameworks::{LaunchOrder, NodeFacts};
 
 use super::flags::RunFlags;
+use super::foreign;
 use super::machine::Machine;
 use super::slurm;
 use crate::commands::engine::{Engine, EngineRefusal};
@@ -57,7 +58,7 @@ impl Framework {
             |refusal: &fermi_frameworks::LaunchRefusal| flags.engine.by_its_name(RunProblem::of_framework(refusal));
         let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| refused(&refusal))?;
         launch.program.clear();
-        let notes = std::mem::take(&mut launch.notes);
+        let notes = std::mem::take(&mut launch.notes).into_iter().chain(time_out(flags)).collect();
         Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes, name })
     }
 }
@@ -133,13 +134,26 @@ fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
     if engine.framework.is_some() {
         return Ok(Some(engine));
     }
+    // mpirun's option of this name is another one.
+    let foreign = foreign::hint_of_refusal(first);
     Err(RunProblem::Framework {
         text: Text::new(
             format!("{first} 需要 --framework 或 --config"),
             format!("{first} needs --framework or --config"),
         ),
-        hint: Text::new("例如 --framework pytorch-ddp", "such as --framework pytorch-ddp"),
+        hint: foreign.unwrap_or_else(|| Text::new("例如 --framework pytorch-ddp", "such as --framework pytorch-ddp")),
     })
+}
+
+/// What `--timeout` does, for those who know it from mpirun, where it ends the run.
+fn time_out(flags: &RunFlags) -> Option<Text> {
+    let seconds = flags.engine.timeout()?;
+    Some(Text::new(
+        format!("--timeout {seconds}：集合通信最多等待 {seconds} 秒；限制整个运行的时间用 timeout 命令"),
+        format!(
+            "--timeout {seconds}: collectives wait up to {seconds} s; to limit the time of the run use the command timeout"
+        ),
+    ))
 }
 
 /// What the framework reads of the command line; the words themselves go to the ranks as they are.

@@ -191,10 +191,10 @@ fn is_v6(text: &str) -> bool {
     address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty()
 }
 
-/// Whether a `--rdzv-conf` has a key that counts here.
-pub fn has_effect(conf: Option<&str>) -> bool {
-    let keys = conf.unwrap_or_default().split(',').filter_map(|pair| pair.split('=').next());
-    keys.map(str::trim).any(|key| ["join_timeout", "last_call_timeout", "is_host"].contains(&key))
+/// The keys of a `--rdzv-conf` that do not count here.
+pub fn keys_without_effect(conf: Option<&str>) -> Vec<&str> {
+    let keys = conf.unwrap_or_default().split(',').filter_map(|pair| pair.split('=').next()).map(str::trim);
+    keys.filter(|key| !key.is_empty() && !["join_timeout", "last_call_timeout", "is_host"].contains(key)).collect()
 }
 
 /// `host`, `host:port`, `v6` or `[v6]:port`; the port is 29500 where none is given, or 0.
@@ -292,6 +292,8 @@ mod tests {
     fn settings_of_the_rendezvous_are_honoured_or_refused() {
         assert_eq!(join_timeout(Some("timeout=9, join_timeout=70")), Some("70"));
         assert_eq!(join_timeout(Some("timeout=9")), None);
+        assert_eq!(keys_without_effect(Some("timeout=9, is_host=1,read_timeout=3,")), ["timeout", "read_timeout"]);
+        assert_eq!(keys_without_effect(None), [""; 0]);
         for conf in ["garbage", "is_host=perhaps"] {
             let options = ["--nnodes", "2", "--node-rank", "0", "--rdzv-conf", conf];
             assert!(matches!(meeting(&options), Err(RunProblem::BadRendezvousConf { .. })), "{conf}");

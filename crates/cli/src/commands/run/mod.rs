@@ -64,10 +64,13 @@ pub(super) fn refuse(problem: &RunProblem) -> ExitCode {
     ExitCode::from(exit_code::USAGE)
 }
 
-/// A sentence about a refused value of `fermi run`, which names the `PET_*` variable that holds it, if one does.
+/// A sentence about a refused value of `fermi run`, which names the `PET_*` variable that holds it, if one does, or the word
+/// of another launcher by which it was given.
 pub(super) fn blaming_variables(text: Text) -> Text {
     let run = RunFlags::augment_args(clap::Command::new(super::RUN));
-    variables::blamed(text, &variables::in_use(&run, &called_as::words(), |name| std::env::var(name).ok()))
+    let words = called_as::words();
+    let text = variables::blamed(text, &variables::in_use(&run, &words, |name| std::env::var(name).ok()));
+    spellings::as_typed(text, &run, words)
 }
 
 /// Values of other launchers' options that no launcher would take.
@@ -87,11 +90,12 @@ fn without_effect(flags: &RunFlags) -> Vec<Text> {
         ("--event-log-handler", !is_usual(&flags.event_log_handler)),
         ("--local-addr", !is_usual(&flags.local_addr)),
         ("--rdzv-backend", !is_usual(&flags.rdzv_backend)),
-        ("--rdzv-conf", !is_usual(&flags.rdzv_conf) && !gathering::has_effect(flags.rdzv_conf.as_deref())),
         ("--monitor-interval", flags.monitor_interval != flags::USUAL_MONITOR_INTERVAL),
     ];
     let of_ours = given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
-    foreign::notes(&of_ours.chain(flags.without_effect.iter().cloned()).collect::<Vec<_>>())
+    let mut notes = foreign::notes(&of_ours.chain(flags.without_effect.iter().cloned()).collect::<Vec<_>>());
+    notes.extend(foreign::partly("--rdzv-conf", &gathering::keys_without_effect(flags.rdzv_conf.as_deref())));
+    notes
 }
 
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {

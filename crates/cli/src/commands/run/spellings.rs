@@ -1,9 +1,10 @@
 //! Brings the ways in which other launchers spell an option to one: `--nproc_per_node` is `--nproc-per-node`, `-np` is
 //! `--np`, `--bind-to core` is `--cpu-bind=cores`. What follows the script's name is the script's and stays as it is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::{Command, CommandFactory};
+use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 
 use super::foreign;
@@ -13,8 +14,16 @@ const SHORTEST_ABBREVIATION: usize = 4;
 
 /// Rewrites the options of `fermi run`.
 pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
-    let Some(run) = cli.find_subcommand("run") else { return arguments };
+    match cli.find_subcommand("run") {
+        Some(run) => read(run, arguments).0,
+        None => arguments,
+    }
+}
+
+/// The words as `fermi run` has them, and what stood there in their place.
+fn read(run: &Command, arguments: Vec<OsString>) -> (Vec<OsString>, Typed) {
     let mut unified: Vec<OsString> = arguments.iter().take(2).cloned().collect();
+    let mut typed = Typed::default();
     let mut rest = arguments.into_iter().skip(2);
     while let Some(word) = rest.next() {
         let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
@@ -30,6 +39,7 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
         if !option.is_known_to(run)
             && let Some(words) = foreign::taken(&option, &mut rest)
         {
+            typed.note(&word, words.first(), run);
             unified.extend(words);
             continue;
         }
@@ -37,10 +47,44 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
             None if option.takes_value(run) => rest.next(),
             value => value.clone().map(OsString::from),
         };
-        unified.extend(option.spelled_our_way(value));
+        let words = option.spelled_our_way(value);
+        typed.note(&word, words.first(), run);
+        unified.extend(words);
     }
     unified.extend(rest);
-    unified
+    (unified, typed)
+}
+
+/// Flags of `fermi run` and the words of a command line by which they were set.
+#[derive(Debug, Default)]
+struct Typed(Vec<(String, String)>);
+
+impl Typed {
+    fn note(&mut self, word: &OsStr, ours: Option<&OsString>, run: &Command) {
+        let Some((word, ours)) = word.to_str().zip(ours.and_then(|ours| ours.to_str())) else { return };
+        let Some(long) = Given::read(ours).argument_of(run).and_then(clap::Arg::get_long) else { return };
+        let name = word.split('=').next().unwrap_or(word);
+        let flag = format!("--{long}");
+        let is_own_letter = name.len() == 2 && Given::read(name).argument_of(run).is_some();
+        let is_own = is_own_letter || flag.starts_with(&name.replace('_', "-"));
+        self.0.push((flag.clone(), if is_own { flag } else { name.to_owned() }));
+    }
+
+    /// The one word that has set a flag, where it is another launcher's.
+    fn only(&self, flag: &str) -> Option<&str> {
+        let mut words = self.0.iter().filter(|(set, _)| set == flag).map(|(_, word)| word.as_str());
+        words.next().filter(|word| *word != flag && words.next().is_none())
+    }
+}
+
+/// A sentence about a flag, with the word that its reader has typed in its place.
+pub fn as_typed(text: Text, run: &Command, arguments: Vec<OsString>) -> Text {
+    let (_, typed) = read(run, arguments);
+    let spoken_of = text.en.split(' ').find_map(|word| Some((word.to_owned(), typed.only(word)?.to_owned())));
+    match spoken_of {
+        Some((flag, word)) => Text::new(text.zh.replace(&flag, &word), text.en.replace(&flag, &word)),
+        None => text,
+    }
 }
 
 /// The script behind `--` as a path: a name with a dash in front would be an option to Python too.
@@ -64,8 +108,11 @@ impl Given {
     /// As it was written, or as a launcher means it that writes long options with one hyphen.
     pub fn of(text: &str, run: &Command) -> Self {
         let given = Self::read(text).parted(run);
-        match foreign::with_two_hyphens(text).filter(|_| !given.is_known_to(run) && given.name == text) {
-            Some(name) => Self { name, value: None },
+        let long = foreign::with_two_hyphens(text).filter(|_| !given.is_known_to(run) && given.name == text);
+        match long.map(|name| Self { name, value: None }) {
+            // With one hyphen it is the other launcher's, whose meaning is refused, and no flag of ours with that name.
+            Some(meant) if meant.is_known_to(run) && foreign::refused(text).is_some() => given,
+            Some(meant) => meant,
             None => given,
         }
     }
@@ -146,7 +193,7 @@ impl Given {
         let text = || value.as_ref().map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
         match self.name.as_str() {
             "--bind-cores-to-rank" => vec!["--cpu-bind=cores".into()],
-            "--bind-to" | "--numa-binding" => vec![format!("--cpu-bind={}", binding(&text())).into()],
+            "--bind-to" | "--numa-binding" => vec![bound(&self.name, &text()).into()],
             // One word, so that a value which starts with a hyphen stays a value.
             long if long.starts_with("--") => match value {
                 Some(value) => {
@@ -161,13 +208,18 @@ impl Given {
     }
 }
 
-/// mpirun's and torchrun's words for what ranks are bound to.
-fn binding(value: &str) -> &str {
-    match value {
-        "core" | "hwthread" | "exclusive" | "core-complex" => "cores",
-        "socket" | "numa" | "node" => "numa",
-        other => other,
+/// mpirun's and torchrun's words for what ranks are bound to; mpirun's may be followed by a colon and how strictly.
+fn bound(name: &str, value: &str) -> String {
+    let what = value.split(':').next().unwrap_or(value);
+    if foreign::check(name, what).is_err() {
+        return format!("--refused-value={name}={value}");
     }
+    let ours = match what {
+        "core" | "hwthread" | "exclusive" | "core-complex" => "cores",
+        "socket" | "package" | "numa" | "node" => "numa",
+        other => other,
+    };
+    format!("--cpu-bind={ours}")
 }
 
 /// An option that nobody knows ends up where the script should be.
@@ -218,6 +270,10 @@ mod tests {
         );
         assert_eq!(unified("fermi run --bind_cores_to_rank main.py"), "fermi run --cpu-bind=cores main.py");
         assert_eq!(
+            unified("fermi run --bind-to core:overload-allowed --numa_binding=bogus main.py"),
+            "fermi run --cpu-bind=cores --refused-value=--numa-binding=bogus main.py"
+        );
+        assert_eq!(
             unified("fermi run --mca btl tcp -npernode 2 -tag-output a.py --mca x"),
             "fermi run --without-effect=--mca --nproc-per-node=2 --tee=3 a.py --mca x"
         );
@@ -225,6 +281,33 @@ mod tests {
             unified("fermi run --num_processes 8 --gpu_ids all --mixed_precision=bf16 a.py"),
             "fermi run --total-processes=8 --env=ACCELERATE_MIXED_PRECISION=bf16 a.py"
         );
+    }
+
+    #[test]
+    fn a_meaning_that_is_refused_is_refused_with_one_hyphen_too() {
+        assert_eq!(unified("fermi run -timeout 60 a.py"), "fermi run -timeout 60 a.py");
+        assert!(refuse_unknown(&["-timeout".into(), "60".into()]).is_err());
+        assert_eq!(unified("fermi run --timeout 60 a.py"), "fermi run --timeout=60 a.py");
+    }
+
+    #[test]
+    fn a_sentence_speaks_of_the_word_that_was_typed() {
+        let cli = crate::commands::Cli::command();
+        let run = cli.find_subcommand("run").unwrap();
+        for (line, en, expected) in [
+            ("fermi run --num_gpus x a.py", "--nproc-per-node cannot be 'x'", "--num_gpus cannot be 'x'"),
+            ("fermi run -np x a.py", "--nproc-per-node cannot be 'x'", "-np cannot be 'x'"),
+            ("fermi run --gpu_ids=x a.py", "--include cannot be 'x'", "--gpu_ids cannot be 'x'"),
+            ("fermi run --zero_stage 2 a.py", "--set needs --framework", "--zero_stage needs --framework"),
+            // What was typed as it is, its short form and its beginning, stays.
+            ("fermi run --nproc_per 2 a.py", "--nproc-per-node cannot be 'x'", "--nproc-per-node cannot be 'x'"),
+            ("fermi run -n x a.py", "--nproc-per-node cannot be 'x'", "--nproc-per-node cannot be 'x'"),
+            ("fermi run --zero_stage 2 --set a=1 a.py", "--set needs --framework", "--set needs --framework"),
+            ("fermi run a.py --num_gpus x", "--nproc-per-node cannot be 'x'", "--nproc-per-node cannot be 'x'"),
+        ] {
+            let words = line.split(' ').map(OsString::from).collect();
+            assert_eq!(as_typed(Text::new(en, en), run, words).en, expected, "{line}");
+        }
     }
 
     #[test]

@@ -12,21 +12,36 @@ use super::*;
 use crate::commands::run::RunFlags;
 use crate::commands::run::spellings::{refuse_unknown, unify};
 
-/// A value that fits what an option takes.
-fn fitting(name: &str, takes: &Takes) -> String {
+/// Values that fit what an option takes: every one of those that it names.
+fn fitting(name: &str, takes: &Takes) -> Vec<String> {
     match (name, takes) {
-        ("--tee" | "-t" | "--redirects" | "-r", _) => "3".into(),
-        ("--bind-to", _) => "core".into(),
-        ("--rdzv-conf", _) => "timeout=5".into(),
-        ("--rdzv-backend", _) => "c10d".into(),
-        (_, Takes::Number) => "2".into(),
-        (_, Takes::OneOf(words)) => words[0].to_owned(),
-        (_, Takes::Anything) => "word".into(),
+        ("--tee" | "-t" | "--redirects" | "-r", _) => vec!["3".into()],
+        ("--rdzv-conf", _) => vec!["timeout=5".into()],
+        (_, Takes::Number) => vec!["2".into()],
+        (_, Takes::OneOf(words)) => words.iter().map(|word| (*word).to_owned()).collect(),
+        (_, Takes::Anything) => vec!["word".into()],
     }
 }
 
-/// What `fermi run OPTION [VALUES] train.py` is read as: the flags, and the names of those that the command line set.
-fn read(words: &[String]) -> Result<(RunFlags, Vec<String>), String> {
+/// Options as they can be written: several where an option names its values.
+fn lines(option: &ForeignOption) -> Vec<Vec<String>> {
+    let begun = vec![vec![option.name.to_owned()]];
+    option.takes.iter().fold(begun, |lines, takes| {
+        let longer = |line: &Vec<String>| {
+            fitting(option.name, takes)
+                .into_iter()
+                .map(|value| [line.clone(), vec![value]].concat())
+                .collect::<Vec<_>>()
+        };
+        lines.iter().flat_map(longer).collect()
+    })
+}
+
+/// The flags that a command line sets, each with its values as they were read.
+type Set = BTreeMap<String, Vec<String>>;
+
+/// What `fermi run OPTION [VALUES] train.py` is read as.
+fn read(words: &[String]) -> Result<(RunFlags, Set), String> {
     use clap::FromArgMatches;
     let cli = clap::Command::new("fermi").subcommand(RunFlags::augment_args(clap::Command::new("run")));
     let line: Vec<OsString> =
@@ -34,56 +49,117 @@ fn read(words: &[String]) -> Result<(RunFlags, Vec<String>), String> {
     let line = unify(&cli, line);
     let matches = cli.try_get_matches_from(&line).map_err(|error| error.kind().to_string())?;
     let run = matches.subcommand_matches("run").unwrap();
-    let set = run.ids().filter(|id| run.value_source(id.as_str()) == Some(ValueSource::CommandLine));
-    let set = set.map(|id| id.as_str().to_owned()).collect();
+    let ids = run.ids().map(clap::Id::as_str).filter(|id| run.value_source(id) == Some(ValueSource::CommandLine));
+    let values = |id: &str| match run.try_get_raw(id) {
+        Ok(Some(values)) => values.map(|value| value.to_string_lossy().into_owned()).collect(),
+        _ => Vec::new(),
+    };
+    let set = ids.map(|id| (id.to_owned(), values(id))).collect();
     Ok((RunFlags::from_arg_matches(run).unwrap(), set))
 }
 
-/// Whether the same word is a flag of `fermi run` with another meaning: it takes no word of that launcher, and says why.
+/// Whether the same word is a flag of `fermi run` with another meaning: it takes no word of that launcher, and says why, as
+/// `tests/drop_in.rs` sees.
 fn is_of_another_meaning(option: &ForeignOption) -> bool {
-    [("mpirun", "--timeout"), ("deepspeed", "-H")].contains(&(option.launcher, option.name))
+    [("mpirun", "--timeout"), ("deepspeed", "-H"), ("horovodrun", "-i")].contains(&(option.launcher, option.name))
         && matches!(option.fate, Fate::Refused(_))
+}
+
+/// What an option that means the same sets, where its name is not that of the flag.
+fn meant(name: &str, value: Option<&String>) -> (String, String) {
+    let own = || value.map_or("true", String::as_str);
+    let (flag, value) = match name {
+        "-m" => ("module", own()),
+        "-r" => ("redirects", own()),
+        "-t" => ("tee", own()),
+        "-q" => ("quiet", own()),
+        "-i" => ("include", own()),
+        "-e" => ("exclude", own()),
+        "-H" => ("host", own()),
+        "-x" | "--env" => ("variables", own()),
+        "-n" | "-np" | "--np" | "--num-gpus" => ("nproc_per_node", own()),
+        "--num-nodes" | "--num-machines" => ("nnodes", own()),
+        "--machine-rank" => ("node_rank", own()),
+        "--main-process-ip" => ("master_addr", own()),
+        "--main-process-port" => ("master_port", own()),
+        "--bind-cores-to-rank" => ("cpu_bind", "cores"),
+        "--bind-to" | "--numa-binding" => match own() {
+            "none" => ("cpu_bind", "none"),
+            "socket" | "package" | "numa" | "node" => ("cpu_bind", "numa"),
+            "core" | "hwthread" | "exclusive" | "core-complex" => ("cpu_bind", "cores"),
+            other => panic!("{name} {other}: what is meant?"),
+        },
+        long => return (long.trim_start_matches('-').replace('-', "_"), own().to_owned()),
+    };
+    (flag.to_owned(), value.to_owned())
+}
+
+/// The flag that a word of the table names, as `fermi run` spells it, and the value that it gets.
+fn becomes(word: &str, value: Option<&String>) -> (String, String) {
+    let word = word.replace("{}", value.map_or("", String::as_str));
+    let (name, value) = word.split_once('=').unwrap_or((&word, "true"));
+    let run = RunFlags::augment_args(clap::Command::new("run"));
+    let flag = run.get_arguments().find(|flag| flag.get_long() == name.strip_prefix("--"));
+    (flag.unwrap_or_else(|| panic!("{name} is no flag")).get_id().to_string(), value.to_owned())
 }
 
 #[test]
 fn every_option_of_the_table_has_the_fate_that_the_table_says() {
     let options = all();
     assert!(options.len() > 300, "{}", options.len());
-    for option in options {
-        let name = option.name;
-        let values = option.takes.iter().map(|takes| fitting(name, takes));
-        let words: Vec<String> = [name.to_owned()].into_iter().chain(values).chain(["train.py".to_owned()]).collect();
-        if ["--help", "-h"].contains(&name) {
-            assert_eq!(read(&words).unwrap_err(), clap::error::ErrorKind::DisplayHelp.to_string());
-            continue;
-        }
-        if is_of_another_meaning(&option) {
-            continue;
-        }
-        let (flags, set) = read(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
-        let is_script = flags.script == [OsString::from("train.py")];
-        match option.fate {
-            Fate::Same => assert!(is_script && set.len() > 1, "{words:?}: {set:?}"),
-            Fate::Becomes(word) => {
-                let id = word.trim_start_matches('-').split('=').next().unwrap().replace('-', "_");
-                let id = if id == "env" { "variables".to_owned() } else { id };
-                assert!(is_script && set.contains(&id), "{words:?}: {set:?}");
-            }
-            Fate::NoEffect(_) => {
-                // Some are hidden flags of ours, the others are only named.
-                let said = super::super::without_effect(&flags);
-                assert!(is_script && said.iter().any(|text| text.en.starts_with(name)), "{words:?}: {said:?}");
-            }
-            Fate::Refused(hint) => {
-                let problem = refuse_unknown(&flags.script).expect_err(name);
-                assert_eq!(
-                    problem.hint().unwrap().spelled(fermi_domain::language::FrontEnd::CommandLine),
-                    hint,
-                    "{name}"
-                );
-            }
+    for option in options.iter().filter(|option| !is_of_another_meaning(option)) {
+        for words in lines(option) {
+            has_its_fate(option, &words);
         }
     }
+}
+
+fn has_its_fate(option: &ForeignOption, words: &[String]) {
+    let (name, value) = (option.name, words.get(1));
+    let line = [words, &["train.py".to_owned()]].concat();
+    if ["--help", "-h"].contains(&name) {
+        assert_eq!(read(&line).unwrap_err(), clap::error::ErrorKind::DisplayHelp.to_string());
+        return;
+    }
+    let (flags, set) = read(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+    let sets = |(flag, value): (String, String)| {
+        let values = set.get(&flag).unwrap_or_else(|| panic!("{line:?} does not set {flag}: {set:?}"));
+        let is_it = |given: &String| *given == value || (value == "true" && given == "1");
+        assert!(values.iter().any(is_it), "{line:?}: {flag} is {values:?}, not {value}");
+        assert_eq!(flags.script, [OsString::from("train.py")], "{line:?}");
+    };
+    match &option.fate {
+        Fate::Same => sets(meant(name, value)),
+        Fate::Becomes(word) => sets(becomes(word, value)),
+        Fate::Partly(why) | Fate::NoEffect(why) => {
+            if matches!(option.fate, Fate::Partly(_)) {
+                sets(meant(name, value));
+            }
+            // Some are hidden flags of ours, the others are only named.
+            let said = super::super::without_effect(&flags);
+            let is_said =
+                |text: &Text| text.en.contains(name) && text.en.ends_with(&*why.en) && text.zh.ends_with(&*why.zh);
+            assert!(said.iter().any(is_said), "{line:?}: {said:?}");
+            assert_eq!(flags.script, [OsString::from("train.py")], "{line:?}");
+        }
+        Fate::Refused(hint) => {
+            let problem = refuse_unknown(&flags.script).expect_err(name);
+            let said = problem.hint().unwrap().spelled(fermi_domain::language::FrontEnd::CommandLine);
+            assert_eq!(said, *hint, "{name}");
+        }
+    }
+}
+
+#[test]
+fn of_a_configuration_of_the_rendezvous_the_keys_that_do_not_count_are_said() {
+    let said = |conf: &str| {
+        let line = ["--rdzv-conf".to_owned(), conf.to_owned(), "train.py".to_owned()];
+        super::super::without_effect(&read(&line).unwrap().0).iter().map(|text| text.en.clone()).collect::<Vec<_>>()
+    };
+    let counts = "join_timeout, last_call_timeout and is_host count, other keys do not";
+    assert_eq!(said("is_host=1,timeout=5"), [format!("timeout of --rdzv-conf has no effect: {counts}")]);
+    assert_eq!(said("timeout=5,use_fast=1"), [format!("timeout, use_fast of --rdzv-conf have no effect: {counts}")]);
+    assert!(said("join_timeout=5").is_empty());
 }
 
 #[test]
@@ -93,8 +169,7 @@ fn an_option_of_several_launchers_has_one_fate() {
         fates.entry(option.name).or_default().push(option);
     }
     for (name, options) in fates {
-        let kinds: Vec<_> = options.iter().map(|option| std::mem::discriminant(&option.fate)).collect();
-        assert!(kinds.windows(2).all(|pair| pair[0] == pair[1]), "{name}: {options:?}");
+        assert!(options.windows(2).all(|pair| pair[0].fate == pair[1].fate), "{name}: {options:?}");
     }
 }
 
@@ -107,12 +182,19 @@ fn nonsense_values_are_refused_with_what_would_be_right() {
         (["--cycle-time-ms", "-1"], "use a number from 0 up"),
         (["-npernode", "x"], "use a number from 0 up"),
         (["--start_method", "magic"], "use one of: spawn, fork, forkserver"),
+        (["--numa-binding", "bogus"], "use one of: node, socket, exclusive, core-complex"),
+        (["--bind_to", "l3cache"], "use one of: none, core, hwthread, socket, package, numa"),
+        (["-bind-to", "board:overload-allowed"], "use one of: none, core, hwthread, socket, package, numa"),
     ] {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).chain(["train.py".to_owned()]).collect();
         let (flags, _) = read(&words).unwrap();
         let problem = super::super::refuse_foreign(&flags).expect_err(&words[0]);
         let said = problem.hint().unwrap().spelled(fermi_domain::language::FrontEnd::CommandLine).en;
         assert_eq!(said, hint, "{words:?}");
+        // The option is named that was typed, and no flag of ours that it becomes.
+        let typed = words[0].split('=').next().unwrap().replace('_', "-");
+        let named = problem.text().en.split(' ').next().unwrap().to_owned();
+        assert_eq!(named.trim_start_matches('-'), typed.trim_start_matches('-'), "{words:?}");
     }
 }
 
@@ -143,6 +225,9 @@ fn section(launcher: &str, language: Language) -> String {
         seen.push(option.fate.clone());
         let told = match &option.fate {
             Fate::Same => continue,
+            Fate::Partly(which) => {
+                format!("{}{}", say("部分相同：", "the same in part: "), which.in_language(language))
+            }
             Fate::Becomes(word) => format!("{} `{word}`", say("相当于", "becomes")),
             Fate::NoEffect(why) => {
                 format!("{}{}", say("接受，没有作用：", "taken without effect: "), why.in_language(language))
