@@ -35,7 +35,6 @@ pub mod webhooks;
 mod ballast;
 pub mod catalogue;
 mod error;
-mod lock;
 mod metrics;
 mod migrations;
 mod numbered;

@@ -3,15 +3,12 @@
 use std::{fs::File, io, path::Path, time::Duration};
 
 use fermi_domain::language::{Explained, Hint, Text, reason};
+use fermi_folder_lock::{FolderLock, LockError};
 use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension};
 use thiserror::Error;
 
-use crate::{
-    ballast::Ballast,
-    lock::{FolderLock, LockError},
-    migrations,
-};
+use crate::{ballast::Ballast, migrations};
 
 const DATABASE: &str = "fermi.db";
 const LOCK: &str = "fermi.lock";
@@ -202,7 +199,8 @@ pub(crate) fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
     let shown = folder.display().to_string();
     FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
         LockError::Held { pid } => OpenError::Held { folder: shown, pid },
-        LockError::Io(source) => unusable(folder, source),
+        // Without a lock two servers could write one database.
+        LockError::Unsupported(source) | LockError::Io(source) => unusable(folder, source),
     })
 }
 

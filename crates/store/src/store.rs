@@ -6,12 +6,12 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use fermi_folder_lock::FolderLock;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::{
     OpenError, StoreError, StoreMetrics, Transaction, View, WriteError,
     events::StoredEvent,
-    lock::FolderLock,
     metrics::Counters,
     open::{self, Opened},
     reader,

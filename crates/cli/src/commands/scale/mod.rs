@@ -20,6 +20,7 @@ use std::time::Duration;
 use clap::Args;
 use fermi_domain::contract::CUDA_VISIBLE_DEVICES;
 use fermi_domain::language::{Language, Notice, Text, reason};
+use fermi_folder_lock::LockError;
 use fermi_hardware::gpu::{self, Gpus};
 use fermi_hardware::memory;
 use fermi_planner::run::Run;
@@ -27,7 +28,6 @@ use fermi_trainer::Preset;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use self::claim::{Claim, ClaimError};
 use self::lesson::{CORE_BANDWIDTH_GBS, Subject};
 use self::report::{CALIBRATION, FILES, Learned, Measurement};
 use self::table::{Predicted, Scaling, Trial, lines};
@@ -112,13 +112,13 @@ pub fn execute(flags: &ScaleFlags) -> ExitCode {
             return ExitCode::from(exit_code::USAGE);
         }
     };
-    let _claim = match Claim::take(&flags.results_dir) {
-        Ok(claim) => claim,
-        Err(ClaimError::Held { pid }) => {
+    let _lock = match claim::take(&flags.results_dir) {
+        Ok(lock) => lock,
+        Err(LockError::Held { pid }) => {
             speech::complain(&claim::held(&flags.results_dir, pid));
             return ExitCode::from(exit_code::CONFLICT);
         }
-        Err(ClaimError::Io(error)) => {
+        Err(LockError::Unsupported(error) | LockError::Io(error)) => {
             speech::complain(&unwritten(&flags.results_dir, &error));
             return ExitCode::from(exit_code::FAILED);
         }
