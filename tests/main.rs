@@ -25,6 +25,7 @@ mod drop_in;
 mod encrypted;
 mod engines;
 mod failure_report;
+mod first_line;
 mod fleet_cli;
 mod fleet_creates;
 mod fleet_environments;

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+
 use crate::procfs;
 
 /// A cgroup (version 2) that holds the processes of one run on this node.
@@ -113,9 +115,17 @@ fn own_folder() -> Option<PathBuf> {
 fn folder_of(pid: i32) -> Option<PathBuf> {
     let place = procfs::read_text(&format!("/proc/{pid}/cgroup")).ok()?;
     let place = place.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
-    let mounts = procfs::read_text("/proc/self/mountinfo").ok()?;
-    let mount = mounts.lines().find_map(version_two_mount)?;
-    Some(mount.join(place.trim_start_matches('/')))
+    Some(version_two()?.join(place.trim_start_matches('/')))
+}
+
+/// Where version 2 is mounted: at one of the usual places, alone or beside version 1, else where the table of all mounts says.
+fn version_two() -> Option<PathBuf> {
+    let is_mount = |place: &Path| statfs(place).is_ok_and(|about| about.filesystem_type() == CGROUP2_SUPER_MAGIC);
+    let usual = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    usual.into_iter().find(|place| is_mount(place)).or_else(|| {
+        let mounts = procfs::read_text("/proc/self/mountinfo").ok()?;
+        mounts.lines().find_map(version_two_mount)
+    })
 }
 
 /// The mount point, when this line of mountinfo is a version 2 hierarchy.

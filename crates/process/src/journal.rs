@@ -1,7 +1,7 @@
 //! The journal of a run: every event in order, one JSON object per line, readable while it is written and after a crash.
 //!
 //! The first line names the format's version. A reader understands its own version and those before it; the last line
-//! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`reserve`]), so
+//! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`Journal::reserve`]), so
 //! that the result of a run fits whatever its ranks have written.
 
 mod backlog;
@@ -45,7 +45,8 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Journal {
     file: Option<File>,
-    reserve: Reserve,
+    /// None until [`Journal::reserve`].
+    reserve: Option<Reserve>,
     /// What the file has.
     length: u64,
     backlog: Backlog,
@@ -68,13 +69,14 @@ impl Journal {
 
     /// Keeps nothing: for runs whose logs go to `/dev/null`.
     pub fn none() -> Self {
-        Self {
-            file: None,
-            reserve: Reserve::default(),
-            length: 0,
-            backlog: Backlog::default(),
-            lost: 0,
-            is_torn: false,
+        Self { file: None, reserve: None, length: 0, backlog: Backlog::default(), lost: 0, is_torn: false }
+    }
+
+    /// Takes room behind the end, and goes on to.
+    pub fn reserve(&mut self) {
+        let reserve = self.reserve.get_or_insert_default();
+        if let Some(file) = &self.file {
+            reserve.extend(file, self.length, 0);
         }
     }
 
@@ -143,9 +145,11 @@ impl Journal {
         line.extend_from_slice(text);
         line.push(b'\n');
         let bytes = line.len() as u64;
-        self.reserve.extend(file, self.length, bytes);
-        if !self.reserve.lets(self.length, bytes, importance) {
-            return false;
+        if let Some(reserve) = &mut self.reserve {
+            reserve.extend(file, self.length, bytes);
+            if !reserve.lets(self.length, bytes, importance) {
+                return false;
+            }
         }
         if file.write_all(&line).is_err() {
             self.is_torn = true;

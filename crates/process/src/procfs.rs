@@ -62,7 +62,7 @@ pub fn stat(pid: i32) -> io::Result<Stat> {
 
 /// The program's name stands in parentheses and may itself hold spaces and parentheses: fields count from the last one.
 fn parse_stat(pid: i32, text: &[u8]) -> Option<Stat> {
-    let close = memchr::memrchr(b')', text)?;
+    let close = text.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
     let mut fields = rest.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
@@ -203,7 +203,7 @@ pub fn consumers() -> Vec<Consumer> {
 }
 
 fn parse_usage(text: &[u8]) -> Option<Usage> {
-    let close = memchr::memrchr(b')', text)?;
+    let close = text.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
     let mut fields = rest.split_ascii_whitespace();
     let user: u64 = fields.nth(11)?.parse().ok()?;

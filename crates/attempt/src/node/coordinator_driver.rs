@@ -292,10 +292,7 @@ impl CoordinatorDriver {
         }
         let run = node.bundle().gathering.run.clone();
         let hosted_store = what == Served::TorchStore;
-        if let Err(error) = self.serving.start(what, master_port, &JoinAnswer::UnderWay { run }) {
-            // Ranks say themselves that the port does not answer.
-            node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
-        }
+        let listening = self.serving.listen(what, master_port);
         let master_addr = node.bundle().master_addr.clone();
         let resume = plan.resume;
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
@@ -308,6 +305,10 @@ impl CoordinatorDriver {
             let position = self.positions[index].clone();
             let start = Start { hosted_store, role, ..node.bundle().start(attempt, plan, master_port, position) };
             inputs.extend(self.send(index, NodeCommand::Start(start), node));
+        }
+        if let Err(error) = listening.and_then(|()| self.serving.begin(&JoinAnswer::UnderWay { run })) {
+            // Ranks say themselves that the port does not answer.
+            node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
         }
         inputs
     }

@@ -3,6 +3,7 @@
 mod horovod;
 
 use std::io;
+use std::net::TcpListener;
 
 use fermi_domain::launch::Serves;
 use fermi_tcpstore::{Options, StoreServer, WaitingClient};
@@ -40,25 +41,34 @@ impl Served {
 /// What is served now. Each attempt has its own: what ranks of the one before have put there would lead the next astray.
 #[derive(Debug, Default)]
 pub struct Serving {
+    /// Listens, and nobody serves there yet.
+    waiting: Option<(Served, TcpListener)>,
     key_values: Option<KeyValueServer>,
     store: Option<StoreServer>,
 }
 
 impl Serving {
-    /// Serves this in place of what was served before. A node that comes meanwhile hears `to_nodes`, where it can be told.
-    pub fn start(&mut self, what: Served, port: u16, to_nodes: &JoinAnswer) -> io::Result<()> {
+    /// Listens in place of what was served before, so that ranks which begin now find the port open.
+    pub fn listen(&mut self, what: Served, port: u16) -> io::Result<()> {
         self.stop();
-        match what {
-            Served::Nothing => {}
-            Served::HorovodRendezvous => {
-                // It has a thread of its own, so its socket blocks.
-                self.key_values = Some(KeyValueServer::start(listen::on_all_addresses(port)?)?);
-            }
-            Served::TorchStore => {
+        if what != Served::Nothing {
+            self.waiting = Some((what, listen::on_all_addresses(port)?));
+        }
+        Ok(())
+    }
+
+    /// Serves where it listens. A node that comes meanwhile hears `to_nodes`, where it can be told. Call it when all ranks have
+    /// been forked: a second thread makes each fork slower.
+    pub fn begin(&mut self, to_nodes: &JoinAnswer) -> io::Result<()> {
+        match self.waiting.take() {
+            None | Some((Served::Nothing, _)) => {}
+            // It has a thread of its own, so its socket blocks.
+            Some((Served::HorovodRendezvous, socket)) => self.key_values = Some(KeyValueServer::start(socket)?),
+            Some((Served::TorchStore, socket)) => {
                 let mut answer_to_frames = Vec::new();
                 frame::write(&mut answer_to_frames, to_nodes)?;
                 let options = Options { answer_to_frames, ..Options::default() };
-                self.store = Some(StoreServer::start(listen::on_all_addresses(port)?, options)?);
+                self.store = Some(StoreServer::start(socket, options)?);
             }
         }
         Ok(())
@@ -71,7 +81,6 @@ impl Serving {
 
     /// The port is free afterwards.
     pub fn stop(&mut self) {
-        self.key_values = None;
-        self.store = None;
+        *self = Self::default();
     }
 }

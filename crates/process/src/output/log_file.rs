@@ -35,7 +35,6 @@ impl LogFile {
 
     fn open(&mut self) -> io::Result<()> {
         self.file = Some(File::options().create(true).append(true).open(&self.path)?);
-        self.index = File::options().create(true).append(true).open(index_path(&self.path)).ok();
         Ok(())
     }
 
@@ -108,6 +107,10 @@ impl LogFile {
             return;
         }
         self.indexed_ms = now;
+        if self.index.is_none() {
+            // With its first record: most streams of a start have nothing to say yet.
+            self.index = File::options().create(true).append(true).open(index_path(&self.path)).ok();
+        }
         if let Some(index) = &mut self.index {
             let mut record = [0; 16];
             record[..8].copy_from_slice(&now.to_le_bytes());
