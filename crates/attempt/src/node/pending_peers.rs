@@ -245,7 +245,11 @@ mod tests {
         slow.write_all(&greeting("gn7")[..1]).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         // A byte that has come is a sign of life, and no reason to wait longer.
-        while pending.waiting[&1].link.silence() > pending.waiting[&1].since.elapsed() / 2 {
+        let is_heard = |pending: &PendingPeers| {
+            let waited = pending.waiting[&1].since.elapsed();
+            pending.waiting[&1].link.silence() < waited
+        };
+        while !is_heard(&pending) {
             let peer = pending.take(1).unwrap();
             assert!(pending.read(peer).is_none() && Instant::now() < deadline);
         }

@@ -152,6 +152,8 @@ impl HangWatch {
         if samples.iter().all(RankSample::is_ending) {
             return self.goes_on(now_ms);
         }
+        let running = self.with_those_that_run(samples, now_ms);
+        let samples = running.as_deref().unwrap_or(samples);
         let mut case = HangCase::of(samples, ended, self.begun_elsewhere);
         case.without_interpreter = self.without_interpreter(now_ms);
         let quiet_ms = now_ms.saturating_sub(self.progress_ms);
@@ -195,6 +197,16 @@ impl HangWatch {
                 Some(HangStep::Act)
             }
         }
+    }
+
+    /// The samples with those as running that stand still just now and have run since the last look; none where there are no such.
+    fn with_those_that_run(&self, samples: &[RankSample], now_ms: u64) -> Option<Vec<RankSample>> {
+        let has_run = |sample: &RankSample| {
+            sample.is_stopped() && self.seen.get(&sample.rank).is_some_and(|seen| seen.stopped_since_ms == Some(now_ms))
+        };
+        let state = |sample: &RankSample| if has_run(sample) { b'R' } else { sample.state };
+        let running = || samples.iter().map(|sample| RankSample { state: state(sample), ..sample.clone() }).collect();
+        samples.iter().any(has_run).then(running)
     }
 
     fn goes_on(&mut self, now_ms: u64) -> Option<HangStep> {

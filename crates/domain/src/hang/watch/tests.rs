@@ -178,6 +178,12 @@ fn a_rank_whose_calls_are_traced_is_not_stopped_while_it_runs_in_between() {
     let (_, case) = job.judged(1_000);
     let stopped = StoppedProcess { pid: 101, by: StoppedBy::Tracer(None) };
     assert_eq!((case.kind, &case.stopped), (HangKind::Stopped, &vec![stopped]));
+
+    let mut job = Job::under_way(2);
+    job.ranks[1].state = b't';
+    job.held = vec![0];
+    let (_, case) = job.judged(5_000);
+    assert_eq!((case.kind, &case.ranks), (HangKind::NotEntered, &vec![0]), "another one hangs");
 }
 
 #[test]
