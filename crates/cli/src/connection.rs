@@ -209,16 +209,19 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
             let text = refusal.text();
             (Text::new(format!("{server}：{}", text.zh), format!("{server}: {}", text.en)), refusal.hint())
         }
-        ClientError::NotUnderstood { server, reason } => (
-            Text::new(
-                format!("无法理解 {server} 的回答：{reason}"),
-                format!("the answer of {server} is not understood: {reason}"),
-            ),
-            Some(Hint::new(
-                "确认该地址是 Fermi 服务器，且版本与本程序一致（fermi --version）",
-                "see that a Fermi server of this version is there (fermi --version)",
-            )),
-        ),
+        ClientError::NotUnderstood { server, reason } => {
+            let why = reason::of_said(reason);
+            (
+                Text::new(
+                    format!("无法理解 {server} 的回答：{}", why.zh),
+                    format!("the answer of {server} is not understood: {}", why.en),
+                ),
+                Some(Hint::new(
+                    "确认该地址是 Fermi 服务器，且版本与本程序一致（fermi --version）",
+                    "see that a Fermi server of this version is there (fermi --version)",
+                )),
+            )
+        }
         ClientError::Refused(refused) => told_by_server(refused),
     }
 }

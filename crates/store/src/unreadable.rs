@@ -1,7 +1,7 @@
 //! Rows that this release cannot read: of a later one, or damaged. They are left alone, and those who look after the server
 //! are told which.
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use rusqlite::types::Type;
 
 use crate::{StoreError, View, environments, numbered, tasks};
@@ -17,10 +17,10 @@ pub struct UnreadableRow {
 impl UnreadableRow {
     /// For those who look after the server.
     pub fn text(&self) -> Text {
-        let Self { name, error } = self;
+        let (name, why) = (&self.name, reason::of_said(&self.error));
         Text::new(
-            format!("{name} 无法读取，已搁置（其占用不变）：{error}"),
-            format!("{name} cannot be read and is set aside, with what it holds: {error}"),
+            format!("{name} 无法读取，已搁置（其占用不变）：{}", why.zh),
+            format!("{name} cannot be read and is set aside, with what it holds: {}", why.en),
         )
     }
 }

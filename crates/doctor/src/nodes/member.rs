@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 
 use super::message::{Greeting, NodeAnswer, NodeOrder};
 use super::obey::Obedient;
@@ -63,7 +63,7 @@ pub enum JoinProblem {
     Lost,
     /// This node cannot even listen.
     Socket {
-        reason: String,
+        reason: Text,
     },
 }
 
@@ -134,7 +134,7 @@ impl JoinProblem {
                 Hint::new("查看节点 0 上的输出", "see what node 0 says"),
             ),
             Self::Socket { reason } => (
-                Text::new(format!("本机无法监听：{reason}"), format!("this machine cannot listen: {reason}")),
+                Text::new(format!("本机无法监听：{}", reason.zh), format!("this machine cannot listen: {}", reason.en)),
                 Hint::new("检查系统限制：ulimit -n", "check the limits: ulimit -n"),
             ),
         }
@@ -157,7 +157,7 @@ impl Explained for JoinProblem {
 
 /// Takes part until the first node says that it is over.
 pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, JoinProblem> {
-    let socket = |error: io::Error| JoinProblem::Socket { reason: error.to_string() };
+    let socket = |error: io::Error| JoinProblem::Socket { reason: reason::of_io(&error) };
     let port = responder::start().map_err(socket)?;
     // Whoever has the port already, a firewall cannot be told apart from it, so it is not tried then.
     let door = responder::listen(options.master_port).ok();

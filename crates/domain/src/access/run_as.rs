@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::language::{Explained, Hint, Text};
+use crate::language::{Explained, Hint, Text, reason};
 use crate::principal::{LOCAL, Principal, Role, TOKEN};
 
 /// What an agent was told of accounts.
@@ -246,14 +246,20 @@ impl Explained for RunAsRefusal {
                 format!("{account} 是系统自身的账户（uid {uid}），不属于个人"),
                 format!("{account} is an account of the system itself (uid {uid}), not a person's"),
             ),
-            Self::Unknown { account, error } => Text::new(
-                format!("无法查询系统账户 {account}：{error}"),
-                format!("the system account {account} cannot be looked up: {error}"),
-            ),
-            Self::MapUnreadable { file, error } => Text::new(
-                format!("无法读取账户映射 {}：{error}", file.display()),
-                format!("cannot read the map of accounts {}: {error}", file.display()),
-            ),
+            Self::Unknown { account, error } => {
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("无法查询系统账户 {account}：{}", why.zh),
+                    format!("the system account {account} cannot be looked up: {}", why.en),
+                )
+            }
+            Self::MapUnreadable { file, error } => {
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("无法读取账户映射 {}：{}", file.display(), why.zh),
+                    format!("cannot read the map of accounts {}: {}", file.display(), why.en),
+                )
+            }
             Self::MapWritable { file } => Text::new(
                 format!("账户映射 {} 可由其他用户写入", file.display()),
                 format!("others may write to the map of accounts {}", file.display()),

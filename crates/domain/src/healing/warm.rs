@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contract;
-use crate::language::Text;
+use crate::language::{Text, reason};
 use crate::pulse::ParkedEnd;
 
 /// So many times what the parked processes may need has to be free before they are started.
@@ -147,7 +147,11 @@ impl ColdReason {
                 "a package takes a GPU while it is imported, which is not done ahead",
             ),
             Self::CannotPark { error } => {
-                Text::new(format!("待命进程无法启动：{error}"), format!("no interpreter could be parked: {error}"))
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("待命进程无法启动：{}", why.zh),
+                    format!("no interpreter could be parked: {}", why.en),
+                )
             }
         }
     }

@@ -82,8 +82,12 @@ pub fn of_io(error: &io::Error) -> Text {
     Text::new(zh, en)
 }
 
-/// A sentence that has the words of a system's error in it, such as one that came over the network, with ours in their place.
+/// A sentence that has the words of a system's error in it, or ends in those of the reader of JSON, such as one that came over
+/// the network, with ours in their place.
 pub fn of_said(said: &str) -> Text {
+    if let Some(told) = of_said_json(said) {
+        return told;
+    }
     const NUMBER: &str = " (os error ";
     let number =
         said.split(NUMBER).nth(1).and_then(|rest| rest.split(')').next()).and_then(|number| number.parse().ok());
@@ -131,43 +135,74 @@ fn other(error: &io::Error) -> Text {
 
 /// Where a JSON text is not one, and in which way.
 pub fn of_json(error: &serde_json::Error) -> Text {
-    let (line, column) = (error.line(), error.column());
-    let (zh, en) = match error.classify() {
-        Category::Eof => ("内容不完整", "it ends too early"),
-        Category::Data => ("类型不对", "something of another kind was expected"),
-        Category::Syntax | Category::Io => syntax(&error.to_string()),
+    let found = match error.classify() {
+        Category::Eof => TOO_SHORT,
+        Category::Data => OF_ANOTHER_KIND,
+        Category::Syntax | Category::Io => {
+            let said = error.to_string();
+            let known = MISTAKES.iter().find(|(words, _)| said.contains(words));
+            known.map_or(("有语法错误", "a mistake"), |(_, found)| *found)
+        }
     };
+    at(error.line(), error.column(), found)
+}
+
+const TOO_SHORT: (&str, &str) = ("内容不完整", "it ends too early");
+const OF_ANOTHER_KIND: (&str, &str) = ("类型不对", "something of another kind was expected");
+
+/// The same where nothing but the words of JSON's reader is left, at the end of a sentence or alone.
+fn of_said_json(said: &str) -> Option<Text> {
+    const OTHER_KINDS: [&str; 7] = [
+        "invalid type",
+        "invalid value",
+        "invalid length",
+        "missing field",
+        "unknown field",
+        "unknown variant",
+        "duplicate field",
+    ];
+    let (words, place) = said.rsplit_once(" at line ")?;
+    let (line, column) = place.split_once(" column ")?;
+    let (line, column) = (line.parse().ok()?, column.parse().ok()?);
+    let begins = |phrase: &str| {
+        let mut found = words.match_indices(phrase).map(|(start, _)| start);
+        found.find(|start| *start == 0 || words[..*start].ends_with(": "))
+    };
+    let kinds = OTHER_KINDS.iter().map(|phrase| (*phrase, OF_ANOTHER_KIND));
+    let all = MISTAKES.iter().copied().chain([("EOF while parsing", TOO_SHORT)]).chain(kinds);
+    let (start, found) =
+        all.filter_map(|(phrase, found)| Some((begins(phrase)?, found))).min_by_key(|(start, _)| *start)?;
+    let (before, told) = (&words[..start], at(line, column, found));
+    Some(Text::new(format!("{before}{}", told.zh), format!("{before}{}", told.en)))
+}
+
+fn at(line: usize, column: usize, (zh, en): (&str, &str)) -> Text {
     if line == 0 {
-        return Text::new(zh, en);
+        return Text::new(zh.to_owned(), en.to_owned());
     }
     Text::new(format!("第 {line} 行第 {column} 列{zh}"), format!("line {line}, column {column}: {en}"))
 }
 
 /// The mistakes that people make in JSON, by the words of its reader.
-fn syntax(said: &str) -> (&'static str, &'static str) {
-    const KNOWN: &[(&str, &str, &str)] = &[
-        (
-            "key must be a string",
-            "的键没有双引号（JSON 没有注释）",
-            "a key is not in double quotes (JSON has no comments)",
-        ),
-        ("trailing comma", "多了一个逗号", "a comma too many"),
-        ("trailing characters", "之后还有多余的内容", "something follows the end"),
-        ("expected `,`", "缺少逗号", "a comma is missing"),
-        ("expected `:`", "缺少冒号", "a colon is missing"),
-        ("expected value", "缺少值", "a value is missing"),
-        ("expected ident", "的词无法识别，应为 true、false 或 null", "a word that is not true, false or null"),
-        ("invalid escape", "有无效的转义", "an escape that is not valid"),
-        ("control character", "的字符串中有控制字符", "a control character in a string"),
-        ("invalid number", "不是有效的数字", "a number that is not valid"),
-        ("number out of range", "的数字超出范围", "a number that is out of range"),
-        ("recursion limit", "嵌套过深", "it is nested too deeply"),
-        ("lone leading surrogate", "有不完整的转义字符", "half of an escaped letter"),
-        ("unexpected end of hex", "有不完整的转义字符", "half of an escaped letter"),
-    ];
-    let known = KNOWN.iter().find(|(words, ..)| said.contains(words));
-    known.map_or(("有语法错误", "a mistake"), |(_, zh, en)| (zh, en))
-}
+const MISTAKES: [(&str, (&str, &str)); 14] = [
+    (
+        "key must be a string",
+        ("的键没有双引号（JSON 没有注释）", "a key is not in double quotes (JSON has no comments)"),
+    ),
+    ("trailing comma", ("多了一个逗号", "a comma too many")),
+    ("trailing characters", ("之后还有多余的内容", "something follows the end")),
+    ("expected `,`", ("缺少逗号", "a comma is missing")),
+    ("expected `:`", ("缺少冒号", "a colon is missing")),
+    ("expected value", ("缺少值", "a value is missing")),
+    ("expected ident", ("的词无法识别，应为 true、false 或 null", "a word that is not true, false or null")),
+    ("invalid escape", ("有无效的转义", "an escape that is not valid")),
+    ("control character", ("的字符串中有控制字符", "a control character in a string")),
+    ("invalid number", ("不是有效的数字", "a number that is not valid")),
+    ("number out of range", ("的数字超出范围", "a number that is out of range")),
+    ("recursion limit", ("嵌套过深", "it is nested too deeply")),
+    ("lone leading surrogate", ("有不完整的转义字符", "half of an escaped letter")),
+    ("unexpected end of hex", ("有不完整的转义字符", "half of an escaped letter")),
+];
 
 #[cfg(test)]
 mod tests {
@@ -221,6 +256,17 @@ mod tests {
         ] {
             assert_eq!(told(text).en, en, "{text}");
             assert!(told(text).zh.starts_with("第 "), "{text}");
+            // Also where only the reader's words have come.
+            let error = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text).unwrap_err();
+            assert_eq!(of_said(&error.to_string()), told(text), "{text}");
+        }
+        let told = of_said("task-3: missing field `name` at line 1 column 5");
+        assert_eq!(
+            (&*told.zh, &*told.en),
+            ("task-3: 第 1 行第 5 列类型不对", "task-3: line 1, column 5: something of another kind was expected",)
+        );
+        for said in ["he stood at line 3 column 4", "at line 3 column x", "invalid type at line 3"] {
+            assert_eq!(of_said(said).zh, said);
         }
     }
 }

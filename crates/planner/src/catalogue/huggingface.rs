@@ -1,6 +1,6 @@
 //! The shape of a model from a Hugging Face `config.json`.
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::model::{ModelExperts, ModelShape};
 use serde::Deserialize;
 
@@ -40,9 +40,13 @@ pub fn architecture_of_config(json: &str) -> Result<Architecture, PlanError> {
 /// The numbers of a configuration; says which field is missing.
 pub fn shape_of_config(json: &str) -> Result<ModelShape, PlanError> {
     let config: Config = serde_json::from_str(json).map_err(|error| {
+        let why = reason::of_json(&error);
         PlanError::new(
             "model-config",
-            Text::new(format!("读不懂模型配置：{error}"), format!("cannot read the model configuration: {error}")),
+            Text::new(
+                format!("读不懂模型配置：{}", why.zh),
+                format!("cannot read the model configuration: {}", why.en),
+            ),
             Text::new("请使用 Hugging Face 的 config.json", "use the config.json of a Hugging Face model"),
         )
     })?;

@@ -1,7 +1,7 @@
 //! Why an agent is not admitted.
 
 use fermi_domain::environment::LONGEST_NAME;
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use fermi_domain::unseen;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,11 @@ impl Explained for AdmissionRefusal {
     fn text(&self) -> Text {
         match self {
             Self::NotUnderstood { error } => {
-                Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"))
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("无法理解该代理的问候：{}", why.zh),
+                    format!("this hello is not understood: {}", why.en),
+                )
             }
             Self::OtherVersion { theirs, .. } => {
                 let ours = env!("CARGO_PKG_VERSION");
@@ -147,10 +151,13 @@ impl Explained for AdmissionRefusal {
             Self::Revoked { name } => {
                 Text::new(format!("环境 {name} 的凭证已被撤销"), format!("the credential of {name} was revoked"))
             }
-            Self::Unavailable { error } => Text::new(
-                format!("服务端暂时无法登记该环境：{error}"),
-                format!("the server cannot register this now: {error}"),
-            ),
+            Self::Unavailable { error } => {
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("服务端暂时无法登记该环境：{}", why.zh),
+                    format!("the server cannot register this now: {}", why.en),
+                )
+            }
         }
     }
 

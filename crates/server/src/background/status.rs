@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 
 /// A run that takes longer than this hangs, and a loop that is overdue by so much is not run any more.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -210,10 +210,13 @@ impl Complaint {
                 format!("后台循环 {name} 已有 {seconds} 秒没有运行"),
                 format!("the background loop {name} has not run for {seconds} s"),
             ),
-            Trouble::Failing { times, reason } => Text::new(
-                format!("后台循环 {name} 连续失败 {times} 次：{reason}"),
-                format!("the background loop {name} failed {times} times in a row: {reason}"),
-            ),
+            Trouble::Failing { times, reason } => {
+                let why = reason::of_said(reason);
+                Text::new(
+                    format!("后台循环 {name} 连续失败 {times} 次：{}", why.zh),
+                    format!("the background loop {name} failed {times} times in a row: {}", why.en),
+                )
+            }
         }
     }
 }

@@ -263,12 +263,12 @@ fn wrong_type(field: &str, reason: &str) -> Text {
         return Text::new(format!("字段 {name} 重复"), format!("the field {name} is given twice"));
     }
     let Some((found, expected)) = reason.split_once(", expected ") else {
-        // Rules of a field's own type speak for themselves.
         let reason: String = reason.chars().take(200).collect::<String>().escape_debug().to_string();
-        return Text::new(
-            format!("字段 {field} 无效（{reason}）"),
-            format!("the field {field} is not valid ({reason})"),
-        );
+        let zh = match own_rule(&reason) {
+            Some(rule) => format!("字段 {field} 无效（{rule}）"),
+            None => format!("字段 {field} 无效"),
+        };
+        return Text::new(zh, format!("the field {field} is not valid ({reason})"));
     };
     let is_number = |name: &str| name.len() <= 5 && name.starts_with(['u', 'i']) && name != "unit";
     let (zh, en) = match expected {
@@ -283,6 +283,23 @@ fn wrong_type(field: &str, reason: &str) -> Text {
         _ => ("对象", "an object"),
     };
     Text::new(format!("字段 {field} 应为{zh}"), format!("the field {field} must be {en}"))
+}
+
+/// The rules of a field's own type speak for themselves, in English: their Chinese, where there are words for it.
+fn own_rule(reason: &str) -> Option<String> {
+    if reason == "an empty object selects nothing" {
+        return Some("空对象没有选择任何环境".to_owned());
+    }
+    if let Some((one, other)) =
+        reason.strip_suffix(", not both").and_then(|it| it.strip_prefix("either ")?.split_once(" or "))
+    {
+        return Some(format!("{one} 与 {other} 只能选一个"));
+    }
+    if let Some(example) = reason.strip_prefix("a group is named: ") {
+        return Some(format!("要写出分组的名称：{example}"));
+    }
+    let worker = reason.strip_prefix('`')?.split_once("` is not a worker")?.0;
+    Some(format!("“{worker}”不是 Worker 名称：应为 <节点>-<编号>，例如 gn6-0"))
 }
 
 fn syntax(error: &serde_json::Error) -> ApiProblem {
@@ -351,7 +368,7 @@ fn available(known: &[&str]) -> Text {
 #[cfg(test)]
 mod tests {
     use fermi_api::v1::{BulkRequest, CreateRequest};
-    use fermi_domain::language::FrontEnd;
+    use fermi_domain::language::{Explained, FrontEnd};
 
     use super::*;
 
@@ -381,6 +398,21 @@ mod tests {
             assert_eq!(refused_for(body).3, "did you mean policies.restart.maxRestarts?", "{body}");
         }
         assert_eq!(refused_for(r#"{"policies":{"restart":{"maxRestarts":1,"x":1}}}"#).2, "policies.restart.x");
+    }
+
+    #[test]
+    fn the_rules_of_a_fields_own_type_are_told_in_both_languages() {
+        for (said, zh) in [
+            ("an empty object selects nothing", "字段 x 无效（空对象没有选择任何环境）"),
+            ("either auto or group, not both", "字段 x 无效（auto 与 group 只能选一个）"),
+            ("a group is named: {}", "字段 x 无效（要写出分组的名称：{}）"),
+            ("attempts count from 1", "字段 x 无效"),
+        ] {
+            assert_eq!(wrong_type("x", said), Text::new(zh, format!("the field x is not valid ({said})")));
+        }
+        let worker = "gn6".parse::<fermi_domain::ids::WorkerId>().unwrap_err();
+        let told = wrong_type("x", &worker.to_string());
+        assert_eq!(told.zh, format!("字段 x 无效（{}）", worker.text().zh));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use fermi_domain::access::Fingerprint;
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use rustls::{CertificateError, Error, InvalidMessage};
 
 /// What a server has shown that does not prove who it is.
@@ -111,7 +111,8 @@ impl Explained for TlsRefusal {
             Self::Plain => Text::new("该地址的服务不使用 TLS", "what answers there speaks no TLS"),
             Self::Required => Text::new("该服务器只接受 https", "this server speaks https only"),
             Self::Failed { reason } => {
-                Text::new(format!("TLS 握手失败：{reason}"), format!("the TLS handshake failed: {reason}"))
+                let why = reason::of_said(reason);
+                Text::new(format!("TLS 握手失败：{}", why.zh), format!("the TLS handshake failed: {}", why.en))
             }
         }
     }

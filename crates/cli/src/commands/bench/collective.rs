@@ -173,11 +173,14 @@ fn as_rank(flags: &CollectiveFlags) -> ExitCode {
                 exit_code::USAGE,
             )
         }
-        Err(Unmeasured::BrokenOff(why)) => fail(
-            Text::new(format!("测量中断：{why}"), format!("the measurement broke off: {why}")),
-            Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
-            exit_code::FAILED,
-        ),
+        Err(Unmeasured::BrokenOff(why)) => {
+            let why = reason::of_said(&why);
+            fail(
+                Text::new(format!("测量中断：{}", why.zh), format!("the measurement broke off: {}", why.en)),
+                Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
+                exit_code::FAILED,
+            )
+        }
     }
 }
 

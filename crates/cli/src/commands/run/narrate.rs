@@ -5,7 +5,7 @@ use std::path::Path;
 use fermi_domain::contract;
 use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
-use fermi_domain::language::{FrontEnd, Language, Setting, Text};
+use fermi_domain::language::{FrontEnd, Language, Setting, Text, reason};
 use fermi_domain::ledger::Account;
 use fermi_domain::start_up::{SHOWN_AFTER_MS, met_text};
 
@@ -220,7 +220,10 @@ fn restart(attempt: u32, after_ms: u64, used: u32, most: u32) -> Text {
 /// Why lines were not written.
 pub fn unwritten(error: Option<&str>) -> Text {
     match error {
-        Some(error) => Text::new(format!("无法写入（{error}）"), format!("they could not be written ({error})")),
+        Some(error) => {
+            let why = reason::of_said(error);
+            Text::new(format!("无法写入（{}）", why.zh), format!("they could not be written ({})", why.en))
+        }
         None => Text::new("输出没有被及时读取", "they were not read in time"),
     }
 }

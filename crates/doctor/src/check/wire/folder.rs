@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::units::Bytes;
 
 use super::named;
@@ -25,7 +25,8 @@ fn bad(survey: &Survey, node: usize, seen: &FolderSeen) -> Option<Finding> {
     let (zh, en) = match seen {
         FolderSeen::Found { .. } => return None,
         FolderSeen::Failed { reason } => {
-            (format!("{name} 上无法读取 {path}：{reason}"), format!("{path} cannot be read on {name}: {reason}"))
+            let why = reason::of_said(reason);
+            (format!("{name} 上无法读取 {path}：{}", why.zh), format!("{path} cannot be read on {name}: {}", why.en))
         }
         FolderSeen::Late { seconds } => (
             format!("{name} 上的 {path} 在 {seconds} 秒内没有应答：磁盘挂住了"),

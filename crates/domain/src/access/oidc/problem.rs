@@ -10,7 +10,7 @@ const LONGEST_SAID: usize = 200;
 pub enum OidcProblem {
     /// The service does not answer, or not in time.
     Unreachable {
-        reason: String,
+        reason: Text,
     },
     /// It answers what its standard does not allow.
     Strange {
@@ -65,13 +65,10 @@ impl Explained for OidcProblem {
 
     fn text(&self) -> Text {
         match self {
-            Self::Unreachable { reason } => {
-                let reason = shown(reason);
-                Text::new(
-                    format!("公司的登录服务无法连接：{reason}"),
-                    format!("the company's log-in service cannot be reached: {reason}"),
-                )
-            }
+            Self::Unreachable { reason } => Text::new(
+                format!("公司的登录服务无法连接：{}", shown(&reason.zh)),
+                format!("the company's log-in service cannot be reached: {}", shown(&reason.en)),
+            ),
             Self::Strange { what } => Text::new(
                 format!("公司的登录服务的回答无法使用：{}", what.zh),
                 format!("the company's log-in service answers what cannot be used: {}", what.en),

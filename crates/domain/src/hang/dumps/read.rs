@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::FlightRecord;
 use crate::hang::Frame;
 use crate::hang::stack::KEPT;
-use crate::language::{Explained, Hint, Text};
+use crate::language::{Explained, Hint, Text, reason};
 
 /// What wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -57,10 +57,13 @@ impl Explained for DumpProblem {
                 "是 pickle 文件，读取它等于执行其中的代码",
                 "is a pickle, and reading it would run what is in it",
             ),
-            Self::OtherJson { error } => Text::new(
-                format!("是 JSON，但不是 Flight Recorder 的记录：{error}"),
-                format!("is JSON and no flight record: {error}"),
-            ),
+            Self::OtherJson { error } => {
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("是 JSON，但不是 Flight Recorder 的记录：{}", why.zh),
+                    format!("is JSON and no flight record: {}", why.en),
+                )
+            }
             Self::NoStack => Text::new("没有 Python 线程的调用栈", "has no stack of a Python thread"),
             Self::NotText => Text::new("不是文本", "is no text"),
         }

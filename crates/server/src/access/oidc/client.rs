@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fermi_domain::access::oidc::{ExpectedToken, OidcProblem, name_of};
+use fermi_domain::language::reason;
 
 use super::fetch::late;
 use super::flow::BegunLogIn;
@@ -113,7 +114,7 @@ impl OidcClient {
                 Err(problem)
             }
             Ok(Ok((done, _))) => done,
-            Ok(Err(error)) => Err(OidcProblem::Unreachable { reason: error.to_string() }),
+            Ok(Err(error)) => Err(OidcProblem::Unreachable { reason: reason::of_said(&error.to_string()) }),
             Err(_) => Err(late()),
         }
     }

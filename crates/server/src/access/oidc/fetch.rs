@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fermi_domain::access::oidc::OidcProblem;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use serde_json::{Map, Value};
 
 use super::settings::is_private;
@@ -107,15 +107,18 @@ pub fn strange(zh: String, en: String) -> OidcProblem {
 }
 
 pub fn late() -> OidcProblem {
-    OidcProblem::Unreachable { reason: "no answer in time".to_owned() }
+    OidcProblem::Unreachable { reason: Text::new("没有及时回答", "no answer in time") }
 }
 
 fn unreachable(error: &ureq::Error) -> OidcProblem {
     match error {
         ureq::Error::Timeout(_) => late(),
-        ureq::Error::HostNotFound => OidcProblem::Unreachable { reason: "its name does not resolve".to_owned() },
+        ureq::Error::HostNotFound => {
+            OidcProblem::Unreachable { reason: Text::new("查不到该主机名", "its name does not resolve") }
+        }
+        ureq::Error::Io(error) => OidcProblem::Unreachable { reason: reason::of_io(error) },
         ureq::Error::BodyExceedsLimit(_) => strange("回答过长".to_owned(), "its answer is too long".to_owned()),
-        error => OidcProblem::Unreachable { reason: error.to_string() },
+        error => OidcProblem::Unreachable { reason: reason::of_said(&error.to_string()) },
     }
 }
 
