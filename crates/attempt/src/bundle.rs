@@ -162,6 +162,12 @@ impl NodeBundle {
     /// Makes this node one that comes to a coordinator at this port.
     pub fn follow(&mut self, port: u16) {
         self.gathering.coordinates = false;
+    /// Whether ranks that others start come to the master's port.
+    pub fn others_come(&self) -> bool {
+        self.gathering.nodes > 1
+            || u32::try_from(self.ranks.len()).is_ok_and(|here| here < self.own_position().world_size)
+    }
+
         self.gathering.node_rank = None;
         self.master_port = MasterPort::Elsewhere(port);
     }

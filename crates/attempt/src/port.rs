@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use fermi_domain::language::{Explained, Hint, Setting, Text};
+use fermi_domain::language::{Explained, Hint, Setting, Text, reason};
 use fermi_process::procfs;
 
 use crate::bundle::MasterPort;
@@ -37,6 +37,8 @@ pub enum LeaseError {
         holder: Option<Holder>,
         /// Whether it is a run of Fermi on this machine.
         by_run: bool,
+        /// Whether others come to it, so that no other one can be taken here alone.
+        is_agreed: bool,
     },
     #[error("no free port from {FIRST} to {LAST}")]
     NoneFree,
@@ -51,6 +53,17 @@ pub struct Holder {
     pub command: String,
 }
 
+impl LeaseError {
+    /// The same for a port to which others come.
+    #[must_use]
+    pub fn agreed(self) -> Self {
+        match self {
+            Self::Taken { port, holder, by_run, .. } => Self::Taken { port, holder, by_run, is_agreed: true },
+            other => other,
+        }
+    }
+}
+
 impl Explained for LeaseError {
     fn id(&self) -> &'static str {
         "port_unavailable"
@@ -58,6 +71,14 @@ impl Explained for LeaseError {
 
     fn text(&self) -> Text {
         match self {
+            Self::Taken { port, holder: Some(Holder { pid, command }), by_run: true, .. } => Text::new(
+                format!("端口 {port} 已被另一个 Fermi 运行占用：进程 {pid}（{command}）"),
+                format!("port {port} is taken by another run of Fermi, process {pid} ({command})"),
+            ),
+            Self::Taken { port, holder: None, by_run: true, .. } => Text::new(
+                format!("端口 {port} 已被本机的另一个 Fermi 运行占用"),
+                format!("port {port} is taken by another run of Fermi on this machine"),
+            ),
             Self::Taken { port, holder: Some(Holder { pid, command }), .. } => Text::new(
                 format!("端口 {port} 已被占用：进程 {pid}（{command}）"),
                 format!("port {port} is taken by process {pid} ({command})"),
@@ -70,7 +91,8 @@ impl Explained for LeaseError {
                 format!("no port from {FIRST} to {LAST} is free"),
             ),
             Self::Refused { port, source } => {
-                Text::new(format!("无法使用端口 {port}：{source}"), format!("cannot use port {port}: {source}"))
+                let why = reason::of_io(source);
+                Text::new(format!("无法使用端口 {port}：{}", why.zh), format!("cannot use port {port}: {}", why.en))
             }
         }
     }
@@ -78,6 +100,15 @@ impl Explained for LeaseError {
     fn hint(&self) -> Option<Hint> {
         let setting = Setting::MasterPort;
         Some(match self {
+            Self::Taken { is_agreed: true, .. } => Hint::new(
+                format!("等它结束，或在所有节点上换同一个 {setting}"),
+                format!("wait for it to end, or name another {setting} on all of them"),
+            )
+            .on_command_line(
+                "等它结束，或换一个端口，各处相同（--master-port，或 --rdzv-endpoint 中的）：其他 rank 也到这个端口来",
+                "wait for it to end, or take another port, the same everywhere (--master-port, or that of --rdzv-endpoint): the \
+                 other ranks come to it too",
+            ),
             Self::Taken { .. } => Hint::new(
                 format!("等它结束，换一个 {setting}，或不指定它而由 Fermi 自动选择空闲端口"),
                 format!("wait for it to end, name another {setting}, or leave it out and Fermi picks a free one"),
@@ -102,7 +133,7 @@ pub fn lease(wish: MasterPort) -> Result<Lease, LeaseError> {
         MasterPort::Exactly(port) => match take(port) {
             Ok(lease) => Ok(lease),
             Err(NotTaken { error, by_run }) if error.kind() == io::ErrorKind::AddrInUse => {
-                Err(LeaseError::Taken { port, holder: holder(port), by_run })
+                Err(LeaseError::Taken { port, holder: holder(port), by_run, is_agreed: false })
             }
             Err(NotTaken { error, .. }) => Err(LeaseError::Refused { port, source: error }),
         },
@@ -116,17 +147,23 @@ struct NotTaken {
     by_run: bool,
 }
 
+/// The name in the abstract socket space that goes with a port.
+fn name_of(port: u16) -> String {
+    format!("fermi/port/{port}")
+}
+
 fn take(port: u16) -> Result<Lease, NotTaken> {
-    let name = SocketAddr::from_abstract_name(format!("fermi/port/{port}"));
+    let name = SocketAddr::from_abstract_name(name_of(port));
     let name =
         name.and_then(|name| UnixListener::bind_addr(&name)).map_err(|error| NotTaken { error, by_run: true })?;
     let bound = listen::bind_all(port).map_err(|error| NotTaken { error, by_run: false })?;
     Ok(Lease { port, _bound: Some(bound), _name: Some(name) })
 }
 
-/// Finds the process that has a socket on the port, as far as we may look.
+/// Finds the process that has a socket on the port or the name that goes with it, as far as we may look.
 fn holder(port: u16) -> Option<Holder> {
-    let inodes = sockets_on(port);
+    let mut inodes = sockets_on(port);
+    inodes.extend(named_sockets(port));
     let me = nix::unistd::getpid().as_raw();
     let pid = procfs::all()
         .into_iter()
@@ -166,6 +203,19 @@ fn socket_on(line: &str, port: u16) -> Option<u64> {
     (local == port || remote == port).then_some(inode)
 }
 
+/// The inode of the socket that has the port's name: a run that has only bound the port shows in no table of TCP.
+fn named_sockets(port: u16) -> Vec<u64> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    table.lines().filter_map(|line| socket_named(line, &name_of(port))).collect()
+}
+
+/// `address: count protocol flags type state inode path`, where a name that is no path begins with an `@`.
+fn socket_named(line: &str, name: &str) -> Option<u64> {
+    let (rest, path) = line.rsplit_once(' ')?;
+    let inode = rest.split_ascii_whitespace().nth(6)?.parse().ok()?;
+    (path.strip_prefix('@')? == name).then_some(inode)
+}
+
 /// The inodes of the sockets that a process holds.
 pub fn open_sockets(pid: i32) -> Vec<u64> {
     fs::read_dir(format!("/proc/{pid}/fd"))
@@ -183,6 +233,7 @@ mod tests {
     use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
     use std::os::fd::AsRawFd;
 
+    use fermi_domain::language::FrontEnd;
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, socket};
 
     use super::*;
@@ -212,8 +263,32 @@ mod tests {
         let refused = lease(MasterPort::Exactly(port));
         assert!(matches!(refused, Err(LeaseError::Taken { port: p, by_run: false, .. }) if p == port), "{refused:?}");
         let held = lease(MasterPort::Any).unwrap();
-        let refused = lease(MasterPort::Exactly(held.port));
-        assert!(matches!(refused, Err(LeaseError::Taken { by_run: true, .. })), "{refused:?}");
+        let refused = lease(MasterPort::Exactly(held.port)).unwrap_err();
+        assert!(matches!(refused, LeaseError::Taken { by_run: true, .. }), "{refused:?}");
+        assert!(refused.text().en.contains("another run of Fermi"), "{}", refused.text().en);
+    }
+
+    #[test]
+    fn a_port_that_may_not_be_had_is_told_without_words_of_the_system() {
+        let source = io::Error::from_raw_os_error(libc::EACCES);
+        let told = LeaseError::Refused { port: 80, source }.text();
+        assert_eq!((&*told.zh, &*told.en), ("无法使用端口 80：没有权限", "cannot use port 80: permission is denied"));
+    }
+
+    #[test]
+    fn where_others_come_to_a_port_nobody_is_told_that_another_is_picked() {
+        let taken = LeaseError::Taken { port: 29_500, holder: None, by_run: false, is_agreed: false };
+        let hint = |error: &LeaseError| error.hint().unwrap().spelled(FrontEnd::CommandLine).en.into_owned();
+        assert!(hint(&taken).contains("picks a free one"));
+        assert!(hint(&taken.agreed()).contains("the same everywhere"));
+    }
+
+    #[test]
+    fn a_named_socket_is_found_in_the_table() {
+        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 4711 @fermi/port/29500";
+        assert_eq!(socket_named(line, "fermi/port/29500"), Some(4711));
+        assert_eq!(socket_named(line, "fermi/port/2950"), None);
+        assert_eq!(socket_named(&line.replace(" @", " /"), "fermi/port/29500"), None);
     }
 
     #[test]

@@ -186,6 +186,7 @@ impl EventLoop {
                     self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
                 }
                 Err(error) => {
+                    let error = if bundle.others_come() { error.agreed() } else { error };
                     let hint = error.hint().unwrap_or_else(|| error.text().into());
                     let (settings, hint) = (hint.settings(), hint.spelled(FrontEnd::CommandLine));
                     self.node.record(RunEvent::Refused { message: error.text(), hint, settings });

@@ -23,6 +23,10 @@ use fermi_domain::event::{Outcome, RunEvent};
 const FIRST_RETRY_AFTER: Duration = Duration::from_millis(2);
 const RETRY_EVERY: Duration = Duration::from_millis(200);
 const REMIND_EVERY: Duration = Duration::from_secs(5);
+/// A run that was under way and at whose port nobody listens for so long is over: between two attempts less time passes.
+const OVER_AFTER: Duration = Duration::from_secs(90);
+/// How long the coordinator's machine has to take the word that nothing is left here.
+const LAST_WORD: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub struct FollowerNode {
@@ -268,7 +272,7 @@ impl Join {
         let ring = bell.clone();
         std::thread::Builder::new().name("join".into()).stack_size(256 * 1024).spawn(move || {
             let try_once = || link::join(&address, port, &greeting, &secret);
-            join(&address, port, try_once, deadline, |news| {
+            join(&address, port, try_once, (deadline, OVER_AFTER), |news| {
                 let heard = send.send(news).is_ok();
                 let _ = ring.write(1);
                 heard
@@ -287,10 +291,10 @@ fn join(
     address: &str,
     port: u16,
     try_once: impl Fn() -> Result<Link, JoinError>,
-    deadline: Instant,
+    (deadline, over_after): (Instant, Duration),
     mut tell: impl FnMut(JoinNews) -> bool,
 ) {
-    let mut reminded = Instant::now();
+    let mut reminded = Some(Instant::now());
     let mut pause = FIRST_RETRY_AFTER;
     loop {
         let error = match try_once() {
@@ -304,10 +308,19 @@ fn join(
             }
             Err(error) => error,
         };
-        let text = why_not_joined(address, port, &error);
+        let was_gone = seen.gone_for().is_some();
+        seen.look(&error);
+        let text = match (&seen.under_way, seen.gone_for()) {
+            (Some(run), Some(gone)) => no_more(&contract::endpoint(address, port), run, gone >= over_after),
+            _ => why_not_joined(address, port, &error),
+        };
+        if !was_gone && seen.gone_for().is_some() {
+            reminded = None;
+        }
         // Another try would end in the same way.
         let final_settings = match error {
             JoinError::Unproven { .. } => Some(vec![Setting::RendezvousSecret]),
+    let mut seen = SeenRun::default();
             JoinError::GreetingTooLong { .. } => Some(vec![Setting::RendezvousId]),
             _ => (Instant::now() >= deadline).then(|| vec![Setting::MasterAddress, Setting::MasterPort]),
         };
@@ -315,14 +328,15 @@ fn join(
             tell(JoinNews::GaveUp(text, settings));
             return;
         }
-        if reminded.elapsed() >= REMIND_EVERY {
-            reminded = Instant::now();
+        if reminded.is_none_or(|reminded| reminded.elapsed() >= REMIND_EVERY) {
+            reminded = Some(Instant::now());
             if !tell(JoinNews::Waiting(text)) {
                 return;
             }
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(RETRY_EVERY);
+            _ if seen.gone_for().is_some_and(|gone| gone >= over_after) => Some(Vec::new()),
     }
 }
 
@@ -338,11 +352,54 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
             let why = reason::of_io(source);
             Text::new(
                 format!(
-                    "主节点 {endpoint} 上还没有程序在监听（尝试 {tried}：{}）：它还没有启动，或者运行已经开始，要到下次重启才接纳节点",
+                    "主节点 {endpoint} 上没有程序在监听（尝试 {tried}：{}）：它还没有启动；或运行已经开始，到下次重启才接纳节点；或运行已经结束",
                     why.zh
                 ),
                 format!(
-                    "the first node {endpoint} cannot be reached (tried {tried}: {}): it is not started yet, or its run has begun and takes nodes in at its next restart",
+/// What a node that comes late has seen of the run.
+#[derive(Debug, Default)]
+struct SeenRun {
+    /// The run that has said that it is under way.
+    under_way: Option<String>,
+    /// Since when nobody listens there any more.
+    gone_since: Option<Instant>,
+}
+
+impl SeenRun {
+    fn look(&mut self, error: &JoinError) {
+        match error {
+            JoinError::UnderWay { run } => *self = Self { under_way: Some(run.clone()), gone_since: None },
+            JoinError::Unreachable { source, .. } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
+                if self.under_way.is_some() {
+                    self.gone_since.get_or_insert_with(Instant::now);
+                }
+            }
+            _ => self.gone_since = None,
+        }
+    }
+
+    fn gone_for(&self) -> Option<Duration> {
+        self.gone_since.map(|since| since.elapsed())
+    }
+}
+
+/// What is said of a run that was under way and no longer answers.
+fn no_more(endpoint: &str, run: &str, is_over: bool) -> Text {
+    let name = |before: &str, after: &str| if run.is_empty() { String::new() } else { format!("{before}{run}{after}") };
+    let (zh, en) = (name(" “", "”"), name(" '", "'"));
+    if is_over {
+        return Text::new(
+            format!("{endpoint} 上的运行{zh} 已经结束，本节点没有加入"),
+            format!("the run{en} at {endpoint} is over; this node was not taken in"),
+        );
+    }
+    Text::new(
+        format!("{endpoint} 上的运行{zh} 不再应答：它已经结束，或正在重启"),
+        format!("the run{en} at {endpoint} no longer answers: it is over, or about to restart"),
+    )
+}
+
+                    "the first node {endpoint} cannot be reached (tried {tried}: {}): it is not started yet, or its run has begun and takes nodes in at its next restart, or is over",
                     why.en
                 ),
             )
@@ -390,5 +447,60 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
             format!("the run '{run}' at {endpoint} is under way; this node can be taken in at its next restart"),
         ),
         JoinError::Refused(refusal) => refusal.text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// What a node says that finds these in turn, the last one again and again.
+    fn told(errors: &[fn() -> JoinError], over_after: Duration) -> Vec<JoinNews> {
+        let turn = Cell::new(0);
+        let try_once = || {
+            let at = turn.replace(turn.get() + 1);
+            Err(errors[at.min(errors.len() - 1)]())
+        };
+        let mut said = Vec::new();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        join("gn6", 29_500, try_once, (deadline, over_after), |news| {
+            said.push(news);
+            said.len() < 2
+        });
+        said
+    }
+
+    fn under_way() -> JoinError {
+        JoinError::UnderWay { run: "job".to_owned() }
+    }
+
+    fn refused() -> JoinError {
+        JoinError::Unreachable {
+            tried: "10.0.0.1:29500".to_owned(),
+            source: std::io::ErrorKind::ConnectionRefused.into(),
+        }
+    }
+
+    #[test]
+    fn a_late_node_is_told_at_once_that_the_run_no_longer_answers_and_ends_when_it_is_over() {
+        let said = told(&[under_way, refused], Duration::from_millis(20));
+        let [JoinNews::Waiting(first), JoinNews::GaveUp(last, settings)] = said.as_slice() else { panic!("{said:?}") };
+        assert_eq!(first.en, "the run 'job' at gn6:29500 no longer answers: it is over, or about to restart");
+        assert_eq!(last.en, "the run 'job' at gn6:29500 is over; this node was not taken in");
+        assert!(settings.is_empty());
+    }
+
+    #[test]
+    fn a_run_that_answers_again_is_not_over() {
+        let mut seen = SeenRun::default();
+        seen.look(&refused());
+        assert_eq!(seen.gone_for(), None, "nothing was seen of it yet");
+        seen.look(&under_way());
+        seen.look(&refused());
+        assert!(seen.gone_for().is_some());
+        seen.look(&under_way());
+        assert_eq!(seen.gone_for(), None);
     }
 }

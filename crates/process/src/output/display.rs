@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::backlog::Dropped;
-use super::lines::{Ending, LONGEST};
+use super::lines::Ending;
 use super::stream::StreamKind;
 use super::terminal_writer::TerminalWriter;
 
@@ -43,6 +43,11 @@ impl Show {
         }
     }
 }
+
+/// So much more of a line that its reader has begun to get is written where lines have to be dropped.
+const REST_OF_A_LINE: usize = 16 * 1024;
+/// So much room is kept from batch to batch.
+const KEPT: usize = 256 * 1024;
 
 /// A progress bar behind a prefix is repeated at most this often.
 const BAR_EVERY: Duration = Duration::from_secs(1);
@@ -115,7 +120,7 @@ impl Display {
                 let length = end.unwrap_or(bytes.len());
                 self.writer(kind).end_line(kind, &bytes[..length]);
                 self.move_cursor(&bytes[..length]);
-                state.in_line = Some(begun + length).filter(|begun| end.is_none() && *begun < LONGEST);
+                state.in_line = Some(begun + length).filter(|begun| end.is_none() && *begun < REST_OF_A_LINE);
                 // A line that does not end is cut off.
                 state.skips_line = end.is_none() && state.in_line.is_none();
                 bytes = &bytes[length..];
@@ -177,6 +182,7 @@ impl Display {
         if !self.batch.is_empty() {
             self.writer(kind).write(kind, &self.batch);
             self.batch.clear();
+            self.batch.shrink_to(KEPT);
         }
     }
 

@@ -11,18 +11,28 @@ pub enum Ending {
     Open,
 }
 
-/// Longest line that is shown; the rest of it is in the file.
-pub const LONGEST: usize = 16 * 1024;
+/// Longest line that is shown of a stream that is shown line by line; the rest of it is in the file.
+pub const LONGEST: usize = 1 << 20;
+/// Longest line that is lifted out of a stream that is not shown.
+pub const LONGEST_LIFTED: usize = 16 * 1024;
+/// So much room is kept from line to line.
+const KEPT: usize = 64 * 1024;
 
 /// The unfinished end of a stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
+    longest: usize,
     open: Vec<u8>,
     cut: usize,
     carriage_return: bool,
 }
 
 impl Lines {
+    /// Lines of which no more than `longest` bytes are held.
+    pub fn up_to(longest: usize) -> Self {
+        Self { longest, open: Vec::new(), cut: 0, carriage_return: false }
+    }
+
     /// Feeds bytes; `each` gets every piece with its ending and how many bytes of it were left out.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8], Ending, usize)) {
         while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes) {
@@ -56,7 +66,7 @@ impl Lines {
     }
 
     fn hold(&mut self, piece: &[u8]) {
-        let room = LONGEST.saturating_sub(self.open.len()).min(piece.len());
+        let room = self.longest.saturating_sub(self.open.len()).min(piece.len());
         self.open.extend_from_slice(&piece[..room]);
         self.cut += piece.len() - room;
     }
@@ -64,6 +74,7 @@ impl Lines {
     fn finish(&mut self, ending: Ending, each: &mut impl FnMut(&[u8], Ending, usize)) {
         each(&self.open, ending, self.cut);
         self.open.clear();
+        self.open.shrink_to(KEPT);
         self.cut = 0;
     }
 }
@@ -73,7 +84,7 @@ mod tests {
     use super::*;
 
     fn pieces(chunks: &[&[u8]]) -> Vec<(String, Ending, usize)> {
-        let mut lines = Lines::default();
+        let mut lines = Lines::up_to(LONGEST);
         let mut found = Vec::new();
         let mut take =
             |piece: &[u8], ending, cut| found.push((String::from_utf8_lossy(piece).into_owned(), ending, cut));
@@ -105,11 +116,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_megabyte_is_capped_and_counted() {
-        let long = vec![b'x'; 1 << 20];
-        let found = pieces(&[&long, b"\nnext\n"]);
-        assert_eq!(found[0].0.len(), LONGEST);
-        assert_eq!(found[0].2, (1 << 20) - LONGEST);
+    fn a_line_of_a_megabyte_is_whole_and_one_beyond_it_is_capped_and_counted() {
+        let found = pieces(&[&vec![b'x'; LONGEST], b"\nnext\n"]);
+        assert_eq!((found[0].0.len(), found[0].2), (LONGEST, 0));
+        let found = pieces(&[&vec![b'x'; LONGEST + 5], b"\nnext\n"]);
+        assert_eq!((found[0].0.len(), found[0].2), (LONGEST, 5));
         assert_eq!(found[1].0, "next");
+    }
+
+    #[test]
+    fn the_room_of_a_long_line_is_given_back() {
+        let mut lines = Lines::up_to(LONGEST);
+        lines.feed(&vec![b'x'; LONGEST], |_, _, _| {});
+        assert!(lines.open.capacity() >= LONGEST);
+        lines.feed(b"\n", |_, _, _| {});
+        assert!(lines.open.capacity() <= KEPT, "{}", lines.open.capacity());
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::display::{BarClock, Display, RawState, Show};
 use super::lift::{Lift, Worth};
-use super::lines::Lines;
+use super::lines::{LONGEST, LONGEST_LIFTED, Lines};
 use super::log_file::LogFile;
 use super::tail::Tail;
 
@@ -71,11 +71,15 @@ impl Stream {
             .log
             .clone()
             .map_or_else(LogFile::none, |path| LogFile::create(path.clone()).unwrap_or_else(|_| LogFile::lost(path)));
+        let longest = match source.show {
+            Show::ErrorsOnly { .. } => LONGEST_LIFTED,
+            Show::Raw | Show::Prefixed { .. } | Show::Hidden => LONGEST,
+        };
         Self {
             source,
             log,
             tail: Tail::new(TAIL_BYTES),
-            lines: Lines::default(),
+            lines: Lines::up_to(longest),
             lift: Lift::default(),
             bar: BarClock::default(),
             raw: RawState::default(),
