@@ -42,11 +42,11 @@ pub struct VersionDifference {
     pub versions: Vec<(Option<String>, Vec<String>)>,
 }
 
-/// What is to be said about a task as it stands: environments that it holds itself are not in its way, and what it shall
-/// run is said for as long as it is not over.
+/// What is to be said about a task as it stands: environments that it holds itself are not in its way, and once it is over
+/// only what has run is of interest.
 pub fn of_task(task: &Task, known: &[Environment]) -> Vec<Warning> {
     if task.phase.is_final() {
-        return Vec::new();
+        return of_work(&task.spec.work).into_iter().collect();
     }
     let distributed = &task.spec.distributed;
     let found = warnings(&task.spec.chosen(known), distributed.framework, distributed.strategy);
@@ -232,7 +232,7 @@ mod tests {
         task.phase = TaskPhase::Running;
         assert_eq!(told(&task), ["several_nodes", "cross_zone", "builtin_trainer"]);
         task.phase = TaskPhase::Succeeded;
-        assert!(told(&task).is_empty());
+        assert_eq!(told(&task), ["builtin_trainer"], "whose model it was");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod cuda_out_of_memory;
 mod deepspeed_batch;
 mod deepspeed_build;
 mod deepspeed_gather;
+mod deepspeed_start;
 mod disk_full;
 mod file_not_found;
 mod host_oom_kill;
@@ -64,6 +65,7 @@ pub static SIGNATURES: &[Signature] = &[
     version_mismatch::SIGNATURE,
     cuda_kernel_fault::SIGNATURE,
     address_in_use::SIGNATURE,
+    deepspeed_start::SIGNATURE,
     missing_module::SIGNATURE,
     jax_coordinator::SIGNATURE,
     disk_full::SIGNATURE,

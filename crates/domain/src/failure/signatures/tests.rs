@@ -207,6 +207,8 @@ fn the_advice_is_for_what_was_seen() {
             "pip install ninja",
             "export CUDA_HOME",
         ),
+        ("ImportError: DeepSpeed initialization failed", "ds_report", "ninja"),
+        ("ImportError: DeepSpeed initialization failed", "pip show deepspeed", "compiler"),
         ("AssertionError: {'id': 0, 'status': 'NOT_AVAILABLE', 'numel': 0}", "GatheredParameters", "save_16bit_model"),
         ("ValueError: Cannot get 16bit model weights because", "save_16bit_model", "GatheredParameters"),
     ];
