@@ -9,6 +9,7 @@ tools=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 machine=$(uname -m)
 oldest=2.28
+packages="ziglang==0.17.0 cargo-zigbuild==0.24.0"
 
 say() { # say ZH EN
     case ${FERMI_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}} in [zZ][hH]*) echo "$1" >&2 ;; *) echo "$2" >&2 ;; esac
@@ -16,7 +17,7 @@ say() { # say ZH EN
 
 have_zig() {
     [ -x "$tools/bin/cargo-zigbuild" ] && return
-    python3 -m venv "$tools" >&2 && "$tools/bin/pip" install --quiet ziglang cargo-zigbuild >&2 && [ -x "$tools/bin/cargo-zigbuild" ]
+    python3 -m venv "$tools" >&2 && "$tools/bin/pip" install --quiet $packages >&2 && [ -x "$tools/bin/cargo-zigbuild" ]
 }
 
 cd "$root"
@@ -27,8 +28,8 @@ if have_zig; then
     python3 packaging/wheel.py --check "$binary" "$oldest" >&2
     echo "$binary"
 else
-    say "没有 zig（pip install ziglang cargo-zigbuild 失败）：wheel 需要不低于本机的 glibc" \
-        "there is no zig (pip install ziglang cargo-zigbuild failed): the wheel wants a glibc no older than this machine's"
+    say "没有 zig（pip install $packages 失败）：wheel 需要不低于本机的 glibc" \
+        "there is no zig (pip install $packages failed): the wheel wants a glibc no older than this machine's"
     cargo build --release --locked >&2
     echo "${CARGO_TARGET_DIR:-$root/target}/release/fermi"
 fi
