@@ -61,7 +61,7 @@ fn a_training_that_prints_its_speed_is_measured_and_reported() {
     for said in [format!("{many} processes share them"), "the run failed".to_owned(), "only weak scaling".to_owned()] {
         assert!(ended.err().contains(&said), "{said}: {}", ended.err());
     }
-    for name in ["scaling.csv", "scaling.svg", "scaling.html"] {
+    for name in ["scaling.csv", "scaling.svg", "scaling.png", "scaling.html"] {
         assert!(place.work().join("found").join(name).is_file(), "{name}");
     }
     place.assert_empty();

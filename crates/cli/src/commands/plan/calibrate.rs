@@ -39,7 +39,7 @@ pub fn execute(flags: &CalibrateFlags) -> Result<(), PlanRefusal> {
         )
     })?;
     let path = flags.out.clone().unwrap_or_else(files::default_calibration);
-    files::write(&path, &(serde_json::to_string_pretty(&learned).unwrap_or_default() + "\n"))?;
+    files::write(&path, (serde_json::to_string_pretty(&learned).unwrap_or_default() + "\n").as_bytes())?;
     let (runs, before, after) = (learned.runs, learned.error_before, learned.error_after);
     if flags.json {
         let answer =

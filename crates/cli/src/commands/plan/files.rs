@@ -77,15 +77,18 @@ fn unreadable(path: &Path, why: &Text, hint: Text) -> PlanRefusal {
     PlanRefusal::new(Text::new(format!("读不了 {path}：{}", why.zh), format!("cannot read {path}: {}", why.en)), hint)
 }
 
-pub fn write(path: &Path, text: &str) -> Result<(), PlanRefusal> {
+pub fn write(path: &Path, content: &[u8]) -> Result<(), PlanRefusal> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-    parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text)).map_err(|error| {
-        let (path, why) = (path.display(), reason::of_io(&error));
-        PlanRefusal::new(
-            Text::new(format!("写不了 {path}：{}", why.zh), format!("cannot write {path}: {}", why.en)),
-            Text::new("请换一个可写的位置", "choose a place that can be written"),
-        )
-    })
+    let written = parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, content));
+    written.map_err(|error| unwritten(path, &error))
+}
+
+pub fn unwritten(path: &Path, error: &std::io::Error) -> PlanRefusal {
+    let (path, why) = (path.display(), reason::of_io(error));
+    PlanRefusal::new(
+        Text::new(format!("写不了 {path}：{}", why.zh), format!("cannot write {path}: {}", why.en)),
+        Text::new("请换一个可写的位置", "choose a place that can be written"),
+    )
 }
 
 /// Where a calibration goes without --out: the user's configuration.

@@ -1,6 +1,6 @@
 //! `fermi plan scale`: throughput on more and more GPUs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fermi_domain::language::{Language, Text};
@@ -18,7 +18,7 @@ use fermi_planner::sharding::Sharding;
 use super::show::{columns, number, seconds};
 use super::workload::WorkloadFlags;
 use super::{KnowledgeFlags, PlanRefusal, files};
-use crate::chart::{CurvePoint, Labels, Series, svg};
+use crate::chart::{CurvePoint, Drawing, Labels, Series, curves};
 use crate::speech;
 
 const USUAL_MICRO_BATCH: u64 = 8;
@@ -53,7 +53,7 @@ pub struct ScaleFlags {
     /// What each doubling of ranks costs in waiting for the slowest, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     jitter: f64,
-    /// Where the chart goes, as SVG
+    /// Where the chart goes: as PNG if the name ends in .png, else as SVG
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
     /// Where table (JSON) and chart go
@@ -72,21 +72,15 @@ pub fn execute(flags: &ScaleFlags) -> Result<(), PlanRefusal> {
     let points = flags.points(&workload, &constants)?;
     let language = speech::language();
     let zh = language == Language::ZhCn;
-    let json = serde_json::json!({ "version": 1, "workload": name, "points": points });
-    let title = format!("{name}{}", if zh { "：预测的扩展性" } else { ": predicted scaling" });
-    let labels = Labels {
-        title: &title,
-        gpus: if zh { "GPU 数（按倍数）" } else { "GPUs (by doublings)" },
-        speedup: if zh { "相对单卡的加速比" } else { "speed-up over one GPU" },
-        ideal: if zh { "理想" } else { "ideal" },
-    };
-    let drawing = svg(&series(&points, zh), labels);
+    let shown = name.in_language(language);
+    let json = serde_json::json!({ "version": 1, "workload": shown, "points": points });
     if let Some(path) = &flags.chart {
-        files::write(path, &drawing)?;
+        write_chart(path, &name, &points)?;
     }
     if let Some(folder) = &flags.results_dir {
-        files::write(&folder.join("scaling.json"), &(json.to_string() + "\n"))?;
-        files::write(&folder.join("scaling.svg"), &drawing)?;
+        files::write(&folder.join("scaling.json"), (json.to_string() + "\n").as_bytes())?;
+        write_chart(&folder.join("scaling.svg"), &name, &points)?;
+        write_chart(&folder.join("scaling.png"), &name, &points)?;
     }
     if flags.json {
         speech::print(&(json.to_string() + "\n"));
@@ -110,12 +104,12 @@ pub fn execute(flags: &ScaleFlags) -> Result<(), PlanRefusal> {
             format!("{:.1} %", p.efficiency * 100.0),
         ]
     }));
-    speech::print(&format!("\n{name}\n{}", columns(&table)));
+    speech::print(&format!("\n{shown}\n{}", columns(&table)));
     Ok(())
 }
 
 impl ScaleFlags {
-    fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, String), PlanRefusal> {
+    fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, Text), PlanRefusal> {
         let named = self.workload.model.is_some() || self.workload.is_described();
         if !named {
             return match self.first_given() {
@@ -142,7 +136,7 @@ impl ScaleFlags {
             accumulation: self.accumulation,
             jitter: self.jitter / 100.0,
         };
-        Ok((workload, name))
+        Ok((workload, Text::new(name.clone(), name)))
     }
 
     /// The first flag that would change the reference workload, which is a fixed one.
@@ -184,6 +178,27 @@ impl ScaleFlags {
     }
 }
 
+/// As the ending of the file says; the letters of a picture are Latin ones.
+fn write_chart(path: &Path, name: &Text, points: &[Point]) -> Result<(), PlanRefusal> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
+        let picture = drawing(name, points, Language::En).png().map_err(|error| files::unwritten(path, &error))?;
+        return files::write(path, &picture);
+    }
+    files::write(path, drawing(name, points, speech::language()).svg().as_bytes())
+}
+
+fn drawing(name: &Text, points: &[Point], language: Language) -> Drawing {
+    let zh = language == Language::ZhCn;
+    let title = format!("{}{}", name.in_language(language), if zh { "：预测的扩展性" } else { ": predicted scaling" });
+    let labels = Labels {
+        title: &title,
+        gpus: if zh { "GPU 数（按倍数）" } else { "GPUs (by doublings)" },
+        speedup: if zh { "相对单卡的加速比" } else { "speed-up over one GPU" },
+        ideal: if zh { "理想" } else { "ideal" },
+    };
+    curves(&series(points, zh), labels)
+}
+
 /// One node first, then several nodes network by network.
 fn series(points: &[Point], zh: bool) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
@@ -217,8 +232,8 @@ fn without_model(flag: &str) -> PlanRefusal {
 
 /// The workload for which the scaling tables of the documentation hold: GPT-2 on T4s over PCIe, 16 × 16 sequences of 1,024 tokens per GPU and
 /// step, DDP, and 4 % lost to the slowest rank with each doubling.
-fn reference(catalogue: &Catalogue) -> Result<(Workload, String), PlanError> {
-    let name = speech::pick("gpt2, T4, ddp（参考负载）", "gpt2, T4, ddp (reference workload)");
+fn reference(catalogue: &Catalogue) -> Result<(Workload, Text), PlanError> {
+    let name = Text::new("gpt2, T4, ddp（参考负载）", "gpt2, T4, ddp (reference workload)");
     let entry = catalogue.model("gpt2").ok_or_else(|| PlanError::missing("model"))?;
     let cluster = Cluster {
         gpu: catalogue.gpu("T4", None)?,
@@ -238,5 +253,5 @@ fn reference(catalogue: &Catalogue) -> Result<(Workload, String), PlanError> {
         lora: None,
     };
     let workload = Workload { request, sharding: Sharding::Ddp, micro_batch: 16, accumulation: 16, jitter: 0.04 };
-    Ok((workload, name.to_owned()))
+    Ok((workload, name))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::report::{CALIBRATION, FILES, RESULT};
+use super::report::{CALIBRATION, PICTURE, RESULT, TEXTS};
 
 /// Moves the files of an earlier measurement aside and says which number they have now; none where there are none. The
 /// result itself goes last: whoever is ended half-way finds it there the next time.
@@ -12,7 +12,7 @@ pub fn keep(folder: &Path) -> io::Result<Option<u32>> {
         return Ok(None);
     }
     let number = (1..).find(|number| !folder.join(numbered(RESULT, *number)).exists()).unwrap_or(u32::MAX);
-    let others = FILES.iter().copied().filter(|name| *name != RESULT).chain([CALIBRATION]);
+    let others = TEXTS.iter().copied().filter(|name| *name != RESULT).chain([PICTURE, CALIBRATION]);
     for name in others.chain([RESULT]) {
         match std::fs::rename(folder.join(name), folder.join(numbered(name, number))) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

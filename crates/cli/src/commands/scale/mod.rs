@@ -29,7 +29,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use self::lesson::{CORE_BANDWIDTH_GBS, Subject};
-use self::report::{CALIBRATION, FILES, Learned, Measurement};
+use self::report::{CALIBRATION, Learned, Measurement, PICTURE, TEXTS};
 use self::table::{Predicted, Scaling, Trial, lines};
 use self::trial::{Outcome, TrialOrder};
 use crate::speech::{self, Paint};
@@ -102,8 +102,10 @@ struct Planned {
 
 pub fn execute(flags: &ScaleFlags) -> ExitCode {
     let predicted = flags.predicted.as_deref().map(read_predicted).transpose();
-    let gpus = Gpus::open().filter(|gpus| !gpus.list().is_empty());
-    let devices = devices();
+    // The built-in trainer computes on cores, whatever else the machine has.
+    let may_use_gpus = !flags.command.is_empty();
+    let gpus = Gpus::open().filter(|gpus| may_use_gpus && !gpus.list().is_empty());
+    let devices = devices(may_use_gpus);
     let ready = predicted.and_then(|points| Ok((points.unwrap_or_default(), flags.subject(devices, gpus.as_ref())?)));
     let (predicted, subject) = match ready {
         Ok(ready) => ready,
@@ -156,9 +158,9 @@ pub fn execute(flags: &ScaleFlags) -> ExitCode {
 }
 
 /// How many processes have a GPU, or a core, of their own.
-fn devices() -> u64 {
+fn devices(may_use_gpus: bool) -> u64 {
     let listed = std::env::var(CUDA_VISIBLE_DEVICES).ok();
-    let gpus = gpu::visible_count(listed.as_deref());
+    let gpus = if may_use_gpus { gpu::visible_count(listed.as_deref()) } else { 0 };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if gpus > 0 { gpus as u64 } else { cores as u64 }
 }
@@ -240,8 +242,7 @@ impl ScaleFlags {
             (None, []) => built_in(self.preset),
             (None, _) => return Err(row_required()),
         };
-        // The built-in trainer computes on cores, whatever else the machine has.
-        let gpu = gpus.filter(|_| !self.command.is_empty()).and_then(|gpus| gpus.list().into_iter().next());
+        let gpu = gpus.and_then(|gpus| gpus.list().into_iter().next());
         if let Some(gpu) = gpu.filter(|_| row.gpu.is_none()) {
             row.gpu = Some(gpu.model);
             row.gpu_mem_gib = row.gpu_mem_gib.or(Some(gib(gpu.memory)));
@@ -273,13 +274,17 @@ impl ScaleFlags {
         let folder = &self.results_dir;
         let language = speech::language();
         let json = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
-        let texts = [json(&found.json()), found.csv(), found.chart(language), found.page(language)];
+        let texts = [json(&found.json()), found.csv(), found.chart(language).svg(), found.page(language)];
         let calibration = found.learned.as_ref().map(|learned| (CALIBRATION, json(&learned.constants())));
-        let mut files = FILES.into_iter().zip(texts).chain(calibration);
-        let written = files.try_for_each(|(name, text)| {
-            let fresh = folder.join(format!("{name}.new"));
-            fs::write(&fresh, text)?;
-            fs::rename(&fresh, folder.join(name))
+        // The letters of a picture are Latin ones.
+        let written = found.chart(Language::En).png().and_then(|picture| {
+            let texts = TEXTS.into_iter().zip(texts).chain(calibration).map(|(name, text)| (name, text.into_bytes()));
+            let mut files = texts.chain([(PICTURE, picture)]);
+            files.try_for_each(|(name, content)| {
+                let fresh = folder.join(format!("{name}.new"));
+                fs::write(&fresh, content)?;
+                fs::rename(&fresh, folder.join(name))
+            })
         });
         written.map_err(|error| unwritten(folder, &error))
     }
@@ -288,10 +293,10 @@ impl ScaleFlags {
         self.command.is_empty() || self.command.iter().any(|word| word.contains(BATCH) || word.contains(GLOBAL_BATCH))
     }
 
-    fn workload(&self) -> String {
+    fn workload(&self) -> Text {
         match self.command.as_slice() {
-            [] => format!("{} ({})", speech::pick("内置训练器", "built-in trainer"), self.preset),
-            words => words.join(" "),
+            [] => Text::new(format!("内置训练器 ({})", self.preset), format!("built-in trainer ({})", self.preset)),
+            words => Text::new(words.join(" "), words.join(" ")),
         }
     }
 
@@ -490,7 +495,7 @@ fn show(flags: &ScaleFlags, found: &Measurement) {
         speech::say(&format!("  ! {}\n", note.in_language(language)));
     }
     let folder = flags.results_dir.display();
-    let names = FILES.join(", ");
+    let names = [&TEXTS[..], &[PICTURE]].concat().join(", ");
     if !found.trials.is_empty() {
         speech::say(&match language {
             Language::ZhCn => format!("  已写入 {folder}：{names}\n"),

@@ -4,17 +4,18 @@ use std::path::PathBuf;
 
 use fermi_domain::language::{Language, Text};
 use fermi_domain::units::Bytes;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::lesson::Lesson;
 use super::table::{Line, Scaling, Trial};
-use crate::chart::{CurvePoint, Labels, Series, escaped, svg};
+use crate::chart::{CurvePoint, Drawing, Labels, Series, curves, escaped};
 use crate::speech::Paint;
 use crate::table::{Cell, Colour, Table};
 
 /// What is written of a measurement, and where it begins.
-pub const FILES: [&str; 4] = [RESULT, "scaling.csv", "scaling.svg", "scaling.html"];
+pub const TEXTS: [&str; 4] = [RESULT, "scaling.csv", "scaling.svg", "scaling.html"];
+pub const PICTURE: &str = "scaling.png";
 pub const RESULT: &str = "scaling.json";
 /// The planner's constants, where it was taught.
 pub const CALIBRATION: &str = "calibration.json";
@@ -23,7 +24,8 @@ pub const CALIBRATION: &str = "calibration.json";
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measurement {
-    pub workload: String,
+    #[serde(serialize_with = "in_english")]
+    pub workload: Text,
     pub unit: &'static str,
     /// How many processes have a GPU, or a core, of their own.
     pub devices: u64,
@@ -85,6 +87,11 @@ impl Learned {
         rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| row.retain(|_, value| !value.is_null()));
         rows
     }
+}
+
+/// Programs read one language.
+fn in_english<S: Serializer>(text: &Text, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text.in_language(Language::En))
 }
 
 fn word(language: Language, zh: &'static str, en: &'static str) -> &'static str {
@@ -174,7 +181,7 @@ impl Measurement {
         table.render(paint)
     }
 
-    pub fn chart(&self, language: Language) -> String {
+    pub fn chart(&self, language: Language) -> Drawing {
         let of = |scaling: Scaling| {
             let own = self.lines.iter().filter(|line| line.scaling == scaling);
             let point = |line: &Line| {
@@ -202,11 +209,11 @@ impl Measurement {
             speedup: word(language, "相对一个进程的加速比", "speed-up over one process"),
             ideal: word(language, "理想", "ideal"),
         };
-        svg(&all, labels)
+        curves(&all, labels)
     }
 
     pub fn title(&self, language: Language) -> String {
-        format!("{}{}", self.workload, word(language, "：实测的扩展性", ": measured scaling"))
+        format!("{}{}", self.workload.in_language(language), word(language, "：实测的扩展性", ": measured scaling"))
     }
 
     /// A page that needs nothing beside it.
@@ -230,7 +237,7 @@ impl Measurement {
              </style>\n<h1>{title}</h1>\n<ul>\n{notes}</ul>\n<table>\n<tr>{}</tr>\n{rows}</table>\n{}</html>\n",
             word(language, "zh-CN", "en"),
             cells("th", self.head(language)),
-            self.chart(language),
+            self.chart(language).svg(),
             title = escaped(&self.title(language)),
         )
     }
@@ -258,7 +265,7 @@ mod tests {
         };
         let trials = vec![trial(1, 100.0), trial(2, 190.0), trial(4, 200.0)];
         Measurement {
-            workload: "a <b>".to_owned(),
+            workload: Text::new("a <b>", "a <b>"),
             unit: "tokens/s",
             devices: 2,
             has_gpus: false,
@@ -298,6 +305,6 @@ mod tests {
         }
         assert!(measurement().page(Language::ZhCn).contains("4 个进程 &amp; 2 个核"));
         // The four that share two cores are no point of the curve.
-        assert_eq!(measurement().chart(Language::En).matches("<circle").count(), 3, "two points and the legend");
+        assert_eq!(measurement().chart(Language::En).svg().matches("<circle").count(), 3, "two points and the legend");
     }
 }
