@@ -175,6 +175,16 @@ mod tests {
     }
 
     #[test]
+    fn the_index_comes_with_the_first_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = folder.path().join(".stdout.log.index");
+        let mut log = LogFile::create(folder.path().join("stdout.log")).unwrap();
+        assert!(log.path().exists() && !index.exists());
+        log.append(b"hello\n");
+        assert_eq!(std::fs::read(index).unwrap()[8..], 6u64.to_le_bytes());
+    }
+
+    #[test]
     fn after_a_gap_the_file_says_what_is_missing() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = LogFile::create(folder.path().join("stdout.log")).unwrap();
