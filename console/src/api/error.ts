@@ -19,9 +19,14 @@ export class ApiError extends Error {
 
 type FailureBody = { message?: string; error?: { id?: string; field?: string | null; hint?: string | null } };
 
+/** What a proxy says of a server that is away. The server's own word comes in its envelope. */
+const AWAY = [502, 503, 504];
+
 /** Reads the refusal from an answer whose body may be anything. */
 export function refusal(response: Response, body: unknown): ApiError {
   const failure: FailureBody = typeof body === 'object' && body !== null ? body : {};
+  if (AWAY.includes(response.status) && failure.error === undefined)
+    return new ApiError(0, 'unreachable', '', null, null, null);
   return new ApiError(
     response.status,
     failure.error?.id ?? `http_${response.status}`,

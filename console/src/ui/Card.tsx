@@ -52,7 +52,7 @@ export function Stat({
     <div className="flex min-w-0 flex-col rounded-lg border border-line bg-surface px-4 py-3">
       <span className="text-xs text-muted">{label}</span>
       <span className="mt-1 truncate text-2xl font-semibold tracking-tight">{value}</span>
-      {note ? <span className="mt-0.5 truncate text-xs text-muted">{note}</span> : null}
+      {note ? <span className="mt-0.5 line-clamp-2 text-xs text-muted">{note}</span> : null}
       {children}
     </div>
   );

@@ -125,7 +125,7 @@ function Totals({ summary, framework, isFree }: { summary: Aggregate; framework:
 
 /** What the server warns of, or why it would refuse. */
 function Notes({ zones: zoneCount, preview }: { zones: number; preview: UseQueryResult<Preview> }) {
-  const { w, say } = useWords();
+  const { w, say, tell, advise } = useWords();
   const refusal = preview.error instanceof ApiError ? preview.error : null;
   const warnings = refusal ? [] : (preview.data?.warnings ?? []).filter(({ id }) => !SAID.has(id));
   const zones = preview.data?.warnings.find(({ id }) => id === 'cross_zone');
@@ -138,8 +138,8 @@ function Notes({ zones: zoneCount, preview }: { zones: number; preview: UseQuery
       ) : null}
       {warnings.map(({ id, text, hint }) => (
         <Banner key={id} tone="warn">
-          {say(text)}
-          {hint ? <span className="block text-xs">{say(hint)}</span> : null}
+          {tell(text)}
+          {hint ? <span className="block text-xs">{advise(hint)}</span> : null}
         </Banner>
       ))}
       {refusal ? (

@@ -55,9 +55,13 @@ export function Page() {
           </Loaded>
         </Card>
         {chosen.length === 0 ? (
-          <Card>
-            <Empty icon={<CheckListIcon />} title={w.preflight.choose} />
-          </Card>
+          search.id ? (
+            <Measured key={search.id} id={search.id} />
+          ) : (
+            <Card>
+              <Empty icon={<CheckListIcon />} title={w.preflight.choose} />
+            </Card>
+          )
         ) : (
           <>
             <StartCard

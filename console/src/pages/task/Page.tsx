@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback } from 'react';
-import { Loaded } from '~/api/Loaded';
+import { Loaded, Problem } from '~/api/Loaded';
 import { taskQuery } from '~/api/queries';
 import type { Task } from '~/api/types';
+import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { PageHeader } from '~/ui/PageHeader';
 import { Skeleton } from '~/ui/Skeleton';
@@ -24,7 +25,25 @@ const route = getRouteApi('/training/$id');
 
 export function Page() {
   const { id } = route.useParams();
+  const { w } = useWords();
   const task = useQuery(taskQuery(id));
+  if (task.error && !task.data) {
+    return (
+      <>
+        <PageHeader
+          title={id}
+          actions={
+            <Link to="/training" className={buttonClass()}>
+              {w.training.compareBack}
+            </Link>
+          }
+        />
+        <Card>
+          <Problem error={task.error} onRetry={() => void task.refetch()} />
+        </Card>
+      </>
+    );
+  }
   return (
     <Loaded
       query={task}

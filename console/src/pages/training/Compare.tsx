@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { metricsQuery, OFTEN, taskQuery } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
 import type { Task } from '~/api/types';
+import { useFrameworkName } from '~/api/useFrameworkName';
 import { Plot } from '~/charts/Plot';
 import { Banner } from '~/ui/Banner';
 import { buttonClass } from '~/ui/Button';
@@ -53,7 +54,7 @@ export function Compare({ ids }: { ids: readonly string[] }) {
       ),
     },
     { key: 'status', head: w.training.status, cell: (task) => <TaskPill task={task} /> },
-    { key: 'framework', head: w.training.framework, cell: (task) => task.framework },
+    { key: 'framework', head: w.training.framework, cell: (task) => <Framework value={task.framework ?? ''} /> },
     { key: 'ranks', head: w.training.ranks, align: 'right', cell: (task) => number(task.worldSize) },
     { key: 'step', head: w.training.progress, align: 'right', cell: (task) => number(task.progress?.step ?? 0) },
     {
@@ -122,6 +123,10 @@ export function Compare({ ids }: { ids: readonly string[] }) {
       </div>
     </>
   );
+}
+
+function Framework({ value }: { value: string }) {
+  return useFrameworkName(value);
 }
 
 type CourseProps = { name: (typeof SERIES)[number]; all: readonly Compared[]; byTime: boolean };
