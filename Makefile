@@ -37,7 +37,7 @@ console: ## Build the web console into console/dist, which the binary carries
 test-pages: build ## The console in a real browser against the built binary and real agents
 	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" e2e
 
-shots: build ## Pictures of every page of the console in both languages, into console/shots; those of the documents into docs/images
+shots: build ## Pictures of every page of the console in both languages, into docs/images; for the eye, in both themes and narrow too, into console/shots
 	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" shots
 
 test-console: ## The console's formatting, types and unit tests

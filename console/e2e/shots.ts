@@ -1,29 +1,37 @@
-// Pictures of every page in both languages and themes, wide and narrow, into console/shots; some of them, sharper, into
-// docs/images for the documents.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import type { Page } from 'playwright-core';
-import { beforeAll, inject } from 'vitest';
+// Pictures of every page. Those of the documents go into docs/images, in both languages; for the eye alone all pages in both
+// languages and themes, wide and narrow, go into console/shots.
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CDPSession, Page } from 'playwright-core';
+import { beforeAll, expect, inject } from 'vitest';
 import { TABS } from '../src/pages/task/search';
 import { en } from '../src/words/en';
-import { type Words, zh } from '../src/words/zh';
+import { zh } from '../src/words/zh';
 import { settled } from './browser';
 import { api, until } from './fermi';
 import { test } from './fixture';
 import { FAILED_PATH, PAGES, TASK_PATH, WAITING_PATH } from './pages';
+import { type Picture, picturesOf, prepare } from './pictures';
+import { startSeed } from './seed';
 
 const OUT = new URL('../shots/', import.meta.url).pathname;
 const DOCS = new URL('../../docs/images/', import.meta.url).pathname;
-const GROUP = {
-  name: 'llm-pretrain',
-  workers: ['gn6', 'gn7'].flatMap((node) => [0, 1, 2, 3].map((index) => `${node}-${index}`)),
-  config: { masterAddr: 'gn6', worldSize: 6 },
-};
+/** What a picture of the documents may weigh, and all of them together: a clone carries them. */
+const MOST_BYTES = 60_000;
+const MOST_OF_ALL = 2_500_000;
+const QUALITIES = [75, 65, 55, 45];
+
+let pictures: Picture[] = [];
 beforeAll(async () => {
   mkdirSync(OUT, { recursive: true });
-  await api(inject('server'), '/groups', GROUP);
+  const server = inject('server');
+  pictures = picturesOf(await prepare(server));
+  await until('a training with something to see', async () => {
+    const task = await api<{ progress?: { step: number } }>(server, TASK_PATH.replace('/training', '/training-tasks'));
+    return (task.progress?.step ?? 0) > 100 ? true : null;
+  });
 });
 
-const CREATE_THREE = '/training/create?env=env-001,env-002,env-003';
 const SHOWN = [
   ...PAGES,
   ...TABS.map((tab) => ({ name: `task-${tab}`, path: `${TASK_PATH}?tab=${tab}` })),
@@ -31,10 +39,12 @@ const SHOWN = [
   { name: 'task-failed', path: FAILED_PATH },
   { name: 'task-failed-logs', path: `${FAILED_PATH}?tab=logs` },
   { name: 'task-diagnosis-failed', path: `${FAILED_PATH}?tab=diagnosis` },
+  { name: 'compare', path: '/training?compare=task-1,task-2' },
   { name: 'environments-table', path: '/environments?view=table' },
   { name: 'environment', path: '/environments?env=env-001' },
-  { name: 'create-three', path: CREATE_THREE },
+  { name: 'create-three', path: '/training/create?env=env-001,env-002,env-003' },
   { name: 'create-auto', path: '/training/create?mode=auto' },
+  { name: 'planner-layouts', path: '/planner?model=model-001&env=env-004,env-005&show=layouts' },
   { name: 'settings-users', path: '/settings?tab=users' },
   { name: 'settings-tokens', path: '/settings?tab=tokens' },
   { name: 'settings-join', path: '/settings?tab=join' },
@@ -43,30 +53,6 @@ const SHOWN = [
   { name: 'settings-audit', path: '/settings?tab=audit' },
   { name: 'nowhere', path: '/nowhere' },
 ];
-type Picture = { name: string; path: string; height: number; fill?: (page: Page, w: Words) => Promise<void> };
-
-/** The documents' own: `console-<name>.<language>.webp`. */
-const IN_DOCS: Picture[] = [
-  { name: 'create', path: '/training/create?env=env-004,env-005', height: 940, fill: fillCreate },
-  { name: 'task', path: FAILED_PATH, height: 860 },
-  { name: 'metrics', path: `${TASK_PATH}?tab=metrics`, height: 1_080 },
-  { name: 'environments', path: '/environments', height: 580 },
-  { name: 'groups', path: '/groups', height: 860 },
-  { name: 'planner', path: '/planner?model=model-001&env=env-004,env-005', height: 880 },
-];
-
-/** What a person writes before all of the page has something to say. */
-async function fillCreate(page: Page, w: Words) {
-  await page.getByLabel(w.create.name).fill('llama2-7b-sft');
-  for (const [field, option] of [
-    [w.create.dataset, /wikitext-103/],
-    [w.create.model, /llama2-7b/],
-  ] as const) {
-    await page.getByLabel(field).first().click();
-    await page.getByRole('option', { name: option }).first().click();
-  }
-  await page.getByRole('heading', { level: 1 }).click();
-}
 const LANGUAGES = ['zh-CN', 'en'] as const;
 const LOOKS = LANGUAGES.flatMap((language) =>
   (['light', 'dark'] as const).flatMap((theme) =>
@@ -87,7 +73,7 @@ async function show(page: Page, path: string) {
   await page.waitForTimeout(800);
 }
 
-test.for(LOOKS)('$language $theme $width', async (look, { visit }) => {
+test.for(LOOKS)('for the eye: $language $theme $width', async (look, { visit }) => {
   const { page } = await visit(`${inject('console')}/`, look);
   for (const { name, path } of SHOWN.filter(isWanted)) {
     await show(page, path);
@@ -95,23 +81,52 @@ test.for(LOOKS)('$language $theme $width', async (look, { visit }) => {
   }
 });
 
-test.for(LANGUAGES)('for the documents in %s', async (language, { visit }) => {
-  await until('a training with something to see', async () => {
-    const { progress } = await api<{ progress?: { step: number } }>(
-      inject('server'),
-      TASK_PATH.replace('/training', '/training-tasks'),
-    );
-    return (progress?.step ?? 0) > 100 ? true : null;
-  });
-  const look = { language, theme: language === 'en' ? 'dark' : 'light', width: 1280 } as const;
-  const { page } = await visit(`${inject('console')}/`, look, { deviceScaleFactor: 2 });
-  const session = await page.context().newCDPSession(page);
-  for (const { name, path, height, fill } of IN_DOCS.filter(isWanted)) {
-    await page.setViewportSize({ width: look.width, height });
-    await show(page, path);
-    await fill?.(page, language === 'en' ? en : zh);
-    await page.waitForTimeout(800);
-    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 75 });
-    writeFileSync(`${DOCS}console-${name}.${language}.webp`, Buffer.from(data, 'base64'));
+/** As good as its weight allows. */
+async function take(session: CDPSession, name: string, language: string) {
+  for (const quality of QUALITIES) {
+    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality });
+    const bytes = Buffer.from(data, 'base64');
+    writeFileSync(`${DOCS}console-${name}.${language}.webp`, bytes);
+    if (bytes.length <= MOST_BYTES) return;
   }
+  throw new Error(`console-${name}.${language}.webp weighs more than ${MOST_BYTES} bytes: let its picture be lower`);
+}
+
+test.for(LANGUAGES)('for the documents in %s', async (language, { visit }) => {
+  const w = language === 'en' ? en : zh;
+  for (const theme of ['light', 'dark'] as const) {
+    const { page } = await visit(`${inject('console')}/`, { language, theme });
+    const session = await page.context().newCDPSession(page);
+    for (const picture of pictures.filter((one) => isWanted(one) && (one.theme ?? 'light') === theme)) {
+      const { name, path, height, width = 1280, act } = picture;
+      await page.setViewportSize({ width, height });
+      await show(page, path);
+      if (act) {
+        await act(page, w);
+        await page.waitForTimeout(500);
+      }
+      await take(session, name, language);
+    }
+  }
+});
+
+test.runIf(isWanted({ name: 'log-in' }))('for the documents: the log-in', async ({ visit }) => {
+  const seed = await startSeed({ asksForToken: true });
+  try {
+    for (const language of LANGUAGES) {
+      const w = language === 'en' ? en : zh;
+      const { page } = await visit(`${seed.console}/`, { language, height: 560 });
+      await page.getByRole('dialog').getByRole('button', { name: w.shell.logInByName }).click();
+      await page.waitForTimeout(800);
+      await take(await page.context().newCDPSession(page), 'log-in', language);
+    }
+  } finally {
+    await seed.stop();
+  }
+});
+
+test('the pictures of the documents are light enough for a clone', () => {
+  const found = readdirSync(DOCS).filter((name) => name.startsWith('console-'));
+  const sum = found.reduce((bytes, name) => bytes + statSync(join(DOCS, name)).size, 0);
+  expect(sum).toBeLessThanOrEqual(MOST_OF_ALL);
 });
