@@ -56,7 +56,7 @@ fn ranks_meet_through_agents_on_unequal_nodes_and_after_a_restart() {
 }
 
 /// An interpreter with the real Horovod, if there is one.
-fn horovod() -> Option<&'static Path> {
+pub fn horovod() -> Option<&'static Path> {
     let named = std::env::var_os("FERMI_HOROVOD_PYTHON").filter(|path| !path.is_empty()).map(PathBuf::from);
     if named.is_none() {
         eprintln!("left out: the real Horovod (make test-horovod builds and runs it)");
