@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::commands::Cli;
 
-    /// Every text of a command and of those below it, hidden ones left out.
+    /// Every text of a command and of those below it. What is hidden from the lists has a page of its own and is in completions.
     fn texts_of(command: &Command, path: &str, found: &mut Vec<(String, String)>) {
         let path = format!("{path} {}", command.get_name());
         let mut add =
@@ -129,15 +129,18 @@ mod tests {
         add("about", command.get_about().map(ToString::to_string));
         add("long about", command.get_long_about().map(ToString::to_string));
         add("after", command.get_after_help().map(ToString::to_string));
-        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        for argument in command.get_arguments() {
             let name = argument.get_id().as_str();
             add(name, argument.get_help().map(ToString::to_string));
             add(name, argument.get_long_help().map(ToString::to_string));
             add(name, argument.get_help_heading().map(str::to_owned));
         }
-        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-            texts_of(below, &path, found);
-        }
+        command.get_subcommands().for_each(|below| texts_of(below, &path, found));
+    }
+
+    /// Dashes and arrows make no Chinese text.
+    fn is_chinese(text: &str) -> bool {
+        text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter))
     }
 
     #[test]
@@ -148,15 +151,69 @@ mod tests {
         let is_example = |text: &str| text.starts_with("Example: ");
         let missing: BTreeSet<String> = found
             .iter()
-            .filter(|(_, text)| !is_example(text) && texts.find(text).is_none_or(str::is_ascii))
+            .filter(|(_, text)| !is_example(text) && !texts.find(text).is_some_and(is_chinese))
             .map(|(place, text)| format!("{place}: {}", text.replace('\n', "\\n")))
             .collect();
-        assert!(missing.is_empty(), "no Chinese text in data/help.zh-CN.txt for {missing:#?}");
+        assert!(missing.is_empty(), "no text with a Chinese letter in data/help.zh-CN.txt for {missing:#?}");
         let used: BTreeSet<String> = found.iter().map(|(_, text)| text.replace('\n', "\\n")).collect();
         let stale: Vec<&&str> = texts.0.keys().filter(|english| !used.contains(**english)).collect();
         assert!(stale.is_empty(), "data/help.zh-CN.txt has texts that no command has: {stale:#?}");
         let pairs = CHINESE.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).count();
         assert_eq!(pairs, texts.0.len() * 2, "a text stands twice, or alone");
+    }
+
+    /// Lines by which Fermi speaks, as the guides show them.
+    const OF_FERMI: [&str; 9] =
+        ["fermi: ", "error: ", "hint: ", "✗ ", "  cause ", "  advice ", "  restart ", "  log ", "warning: "];
+
+    #[test]
+    fn the_chinese_pages_show_what_fermi_says_in_chinese_and_none_shows_words_of_the_system() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let pages = [root.join("docs/guides"), root].into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let pages: Vec<_> =
+            pages.map(|page| page.unwrap().path()).filter(|page| page.extension() == Some("md".as_ref())).collect();
+        assert!(pages.iter().filter(|page| page.to_str().unwrap().ends_with(".zh-CN.md")).count() > 10);
+        for page in pages {
+            let is_in_chinese = page.to_str().unwrap().ends_with(".zh-CN.md");
+            let text = std::fs::read_to_string(&page).unwrap();
+            for (number, line) in text.lines().enumerate() {
+                let is_said = OF_FERMI.iter().any(|start| line.starts_with(start));
+                let is_right = !is_said || (is_chinese(line) == is_in_chinese || line.contains('█'));
+                assert!(is_right, "{} line {}: {line}", page.display(), number + 1);
+                assert!(!line.contains("(os error"), "{} line {}: {line}", page.display(), number + 1);
+            }
+        }
+    }
+
+    /// Files of Rust below a folder.
+    fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension() == Some("rs".as_ref()) {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn no_chinese_sentence_takes_the_words_of_an_error_as_they_are() {
+        let mut found = Vec::new();
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folders = std::fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
+        folders.for_each(|folder| sources(&folder, &mut found));
+        assert!(found.len() > 300, "{}", found.len());
+        for path in found {
+            let text = std::fs::read_to_string(&path).unwrap();
+            // Some translate a whole sentence afterwards.
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let is_translated = code.contains("reason::of_said(&zh)");
+            for (number, line) in code.lines().enumerate().filter(|(_, line)| is_chinese(line) && !is_translated) {
+                let is_raw = line.contains("{error}") || line.contains("{source}");
+                assert!(!is_raw, "{} line {}: use fermi_domain::language::reason: {line}", path.display(), number + 1);
+            }
+        }
     }
 
     #[test]
