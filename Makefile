@@ -151,9 +151,10 @@ PAIRS ?= 20
 MINUTES ?= 30
 BETWEEN ?= 60
 SEED ?= 1
-bench-heal: build venv ## From the kill of a rank to the next first step, cold and warm (PAIRS=20); then a fault every minute beside torchrun (MINUTES=30 BETWEEN=60 SEED=1)
+FAULTS ?= both
+bench-heal: build venv ## From the kill of a rank to the next first step, cold and warm (PAIRS=20); then a fault every minute beside torchrun (MINUTES=30 BETWEEN=60 SEED=1 FAULTS=both|crashes|hangs)
 	"$(VENV)/bin/python" benches/heal.py $(FERMI) "$(VENV)/bin/python" $(PAIRS)
-	"$(VENV)/bin/python" benches/chaos.py $(FERMI) "$(VENV)/bin/python" $(MINUTES) $(BETWEEN) $(SEED)
+	"$(VENV)/bin/python" benches/chaos.py $(FERMI) "$(VENV)/bin/python" $(MINUTES) $(BETWEEN) $(SEED) "" $(FAULTS)
 
 bench-hangs: build venv ## Twelve kinds of hangs at five ranks: is the rank named, with its line, in time; KINDS= and RANKS= choose
 	"$(VENV)/bin/python" benches/hangs.py $(FERMI) "$(VENV)/bin/python" "$(KINDS)" "$(RANKS)"

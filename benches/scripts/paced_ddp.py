@@ -2,6 +2,7 @@
 
 usage: paced_ddp.py FOLDER EPOCHS
 Where FOLDER/fault-RANK exists, its word says what that rank does in its next step, once: raise, sleep, deadlock, gil, partition.
+FOLDER/pid-RANK has the number of the process that is the rank now: an interpreter that is parked beside it has the same name.
 """
 
 import ctypes
@@ -53,6 +54,13 @@ def fail():
 FAULTS = {"raise": fail, "sleep": lambda: time.sleep(36_000), "deadlock": deadlock, "gil": hold_gil, "partition": cut_off}
 
 
+def tell_pid():
+    path = os.path.join(FOLDER, "pid-" + os.environ["RANK"])
+    with open(path + ".new", "w") as file:
+        file.write(str(os.getpid()))
+    os.replace(path + ".new", path)
+
+
 class Paced(torch.nn.Module):
     """A small network that rests as long as a large one computes."""
 
@@ -68,6 +76,7 @@ class Paced(torch.nn.Module):
 
 
 if __name__ == "__main__":
+    tell_pid()
     torch.set_num_threads(1)
     train_ddp(model=Paced(), batch_size=64, epochs=EPOCHS)
     os._exit(0)
