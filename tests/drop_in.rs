@@ -266,8 +266,21 @@ fn a_link_named_torchrun_is_fermi_run_and_one_named_mpirun_is_not() {
 fn options_of_other_launchers_are_refused_with_what_to_do_instead() {
     let place = Place::new();
     let script = place.file("t.py", "");
-    let table: [(&[&str], &str); 5] = [
+    let table: [(&[&str], &str); 16] = [
         (&["--launcher", "pdsh"], "fermi launch-multi-node"),
+        // Words that mean something else here.
+        (&["--timeout", "60", "-np", "2"], "--timeout needs --framework"),
+        (&["--timeout", "60", "-np", "2"], "to limit the time use the command timeout"),
+        (&["-timeout", "60", "-np", "2"], "-timeout is an option of mpirun"),
+        (&["-i", "key.pem"], "--include cannot be 'key.pem'"),
+        (&["--min_elastic_nodes", "2"], "for a range of nodes use --nnodes 2:4"),
+        (&["--elastic_training"], "for a range of nodes use --nnodes 2:4"),
+        // The word that was typed is blamed, and no flag that it becomes.
+        (&["--numa-binding", "bogus"], "--numa-binding cannot be 'bogus'"),
+        (&["--numa-binding", "bogus"], "use one of: node, socket, exclusive, core-complex"),
+        (&["--num_gpus", "x"], "--num_gpus cannot be 'x'"),
+        (&["--gpu_ids", "a,b"], "--gpu_ids cannot be 'a,b'"),
+        (&["--network-interfaces", "lo"], "--network-interfaces needs --framework"),
         (&["--rdzv-backend", "etcd", "--nnodes", "2", "--rdzv-endpoint", "localhost:2379"], "names a training machine"),
         (&["--rdzv-conf", "garbage", "--nnodes", "2", "--node-rank", "0"], "KEY=VALUE"),
         (&["-np", "2", "python"], "leave the word python out"),
@@ -275,6 +288,75 @@ fn options_of_other_launchers_are_refused_with_what_to_do_instead() {
     ];
     for (options, sentence) in table {
         Run::whole(place.run(options).arg(&script)).expect(2).says(&[sentence]);
+    }
+    let words = ["--dry-run", "--framework", "pytorch-ddp", "--timeout", "60"];
+    Run::whole(place.run(words).arg(&script))
+        .expect(0)
+        .says(&["--timeout 60: collectives wait up to 60 s; to limit the time of the run use the command timeout"]);
+}
+
+#[test]
+fn a_port_of_another_run_is_told_as_such_though_nobody_listens_there() {
+    let place = Place::new();
+    let script = place.file("t.py", "");
+    let port = free_port().to_string();
+    let mut command = place.run(["--master-port", &port, "--no-python", "sh", "-c", "echo up; exec sleep 1000"]);
+    let first = Run::start(&mut command);
+    first.says("up");
+    for (language, said) in
+        [("en", "is taken by another run of Fermi, process"), ("zh", "已被另一个 Fermi 运行占用：进程")]
+    {
+        let mut command = place.run(["--master-port", &port]);
+        let ended = Run::whole(command.arg(&script).env("FERMI_LANG", language)).expect(2);
+        ended.says(&[said, "fermi", "--master-port"]);
+    }
+    // Others come to it: no other is picked.
+    let words = ["--mode", "manual", "--rank", "0", "--world-size", "2", "--master-port", &port];
+    let ended = Run::whole(place.run(words).arg(&script)).expect(2);
+    let ended = ended.says(&["take another port, the same everywhere", "the other ranks come to it too"]);
+    assert!(!ended.err().contains("picks a free one"), "{}", ended.err());
+    first.signal(libc::SIGTERM);
+    first.ended().expect(143);
+}
+
+#[test]
+fn what_is_left_out_of_torchrun_is_said_at_the_start() {
+    let place = Place::new();
+    let script = place.file("t.py", "import os\nprint(os.environ.get('TORCHELASTIC_TIMER_FILE'))\n");
+    for (value, is_said) in [("1", true), ("0", false)] {
+        let mut command = place.run([&script]);
+        let ended = Run::whole(command.env("TORCHELASTIC_ENABLE_FILE_TIMER", value)).expect(0);
+        assert_eq!(ended.out(), "None\n");
+        let said = "TORCHELASTIC_ENABLE_FILE_TIMER has no effect: there is no watchdog file";
+        assert_eq!(ended.err().contains(said), is_said, "{value}: {}", ended.err());
+    }
+    let endpoint = fermi_endpoint("localhost");
+    for (conf, said) in [
+        ("is_host=0", Some("localhost is this machine, but this node does not coordinate; it waits for one")),
+        ("is_host=1", None),
+        ("is_host=1,read_timeout=9", Some("read_timeout of --rdzv-conf has no effect")),
+    ] {
+        let mut options = at("2", &endpoint);
+        options.extend(["--dry-run", "--rdzv-conf", conf].map(str::to_owned));
+        let ended = Run::whole(place.run(options).arg(&script)).expect(0);
+        match said {
+            Some(said) => drop(ended.says(&[said])),
+            None => assert!(!ended.err().contains("--rdzv-conf"), "{conf}: {}", ended.err()),
+        }
+    }
+}
+
+#[test]
+fn long_lines_are_shown_whole_behind_their_prefix_up_to_a_megabyte() {
+    let place = Place::new();
+    let script = place.file("t.py", "import sys\nsys.stdout.write('x' * int(sys.argv[1]) + 'end\\nnext\\n')\n");
+    for (length, is_whole) in [(100_000, true), (1 << 20, false)] {
+        let mut command = place.run(["--tee", "1", "--log-line-prefix-template", "> "]);
+        let ended = Run::whole(command.arg(&script).arg(length.to_string())).expect(0);
+        let lines: Vec<String> = ended.out().lines().map(str::to_owned).collect();
+        assert_eq!(lines[1], "> next");
+        let end = if is_whole { "xend" } else { "x … (+3 bytes)" };
+        assert!(lines[0].ends_with(end) && lines[0].len() >= length, "{} bytes", lines[0].len());
     }
 }
 
@@ -293,10 +375,11 @@ fn a_late_node_is_told_that_the_run_is_under_way() {
     let late = start();
     late.says("the run 'job' at localhost");
     late.says("is under way");
-    late.signal(libc::SIGTERM);
-    late.ended().expect(143);
     first.signal(libc::SIGTERM);
     first.ended().expect(143);
+    late.says("no longer answers: it is over, or about to restart");
+    late.signal(libc::SIGTERM);
+    late.ended().expect(143);
     place.assert_empty();
 }
 
