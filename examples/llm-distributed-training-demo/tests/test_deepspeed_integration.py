@@ -39,7 +39,7 @@ def test_deepspeed_integration() -> None:
         loss = engine(**{name: value.to(device()) for name, value in batch.items()}).loss
         engine.backward(loss)
         engine.step()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
     print(f"✅ ZeRO-2 训练 10 步，损失 {losses[0]:.3f} → {losses[-1]:.3f}")
     dist.destroy_process_group()
