@@ -19,6 +19,7 @@ use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
+use fermi_process::last_word::LastWord;
 use fermi_process::lease::{self, STACKS_ASKED, ServerLease};
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
@@ -491,9 +492,13 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 cluster.delete_run(&run);
             }
             AgentEffect::Send(mut message) => {
-                if let AgentMessage::Gone { run, ended, lease } = &mut message {
-                    *lease = lease::by_last_word(&cluster.keepers_lock(run));
-                    *ended = run_result::result(&cluster.run(run)).and_then(RunResult::into_event).map(Box::new);
+                if let AgentMessage::Gone { run, ended, lease, in_order } = &mut message {
+                    match LastWord::of(&cluster.keepers_lock(run)) {
+                        Some(LastWord::InOrder) => *in_order = true,
+                        Some(LastWord::LeaseEnded(holder)) => *lease = Some(holder),
+                        None => {}
+                    }
+                    *ended = run_result::result(&cluster.run(run)).map(RunResult::into_event).map(Box::new);
                     self.tell(AgentNews::Gone { run: run.clone() });
                 }
                 self.outbox.send(message);

@@ -15,6 +15,7 @@ use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::launcher;
 use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::fleet::{self, Life, Witness};
+use fermi_process::last_word;
 use fermi_process::lease::SERVER_HEARD;
 use fermi_process::procfs;
 use fermi_process::stale::{self, Ended, LiveRun};
@@ -29,11 +30,13 @@ const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(200);
 
 /// Starts the keepers of a run.
 pub fn start(bundle: NodeBundle, lock: &Path, hidden: &[OsString]) -> io::Result<()> {
-    let file = open(lock)?;
+    let mut file = open(lock)?;
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => io::Error::other("keepers of this run live already"),
         TryLockError::Error(error) => error,
     })?;
+    // Without the room the run's end may go unexplained, nothing worse.
+    let _ = last_word::reserve(&mut file);
     // Our own copy closes here; the lock stays with theirs.
     launcher::launch_to_outlive(bundle, &file, hidden)
 }

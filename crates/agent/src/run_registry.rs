@@ -215,7 +215,7 @@ pub enum FoundRun {
 
 /// How it ended is read where it is sent.
 fn gone_message(run: RunKey) -> AgentMessage {
-    AgentMessage::Gone { run, ended: None, lease: None }
+    AgentMessage::Gone { run, ended: None, lease: None, in_order: false }
 }
 
 /// What the server must know of a run that will not change any more; said again whenever it may not have heard.

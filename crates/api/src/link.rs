@@ -57,6 +57,10 @@ pub enum AgentMessage {
         /// Whose lease ended it, where one did; agents of older releases do not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease: Option<LeaseHolder>,
+        /// Whether the run was brought to its end, so that it had a result, even if none could be kept; agents of older releases do
+        /// not say.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_order: bool,
     },
     /// What a node has found that was asked to look for a master.
     Probed {

@@ -45,14 +45,16 @@ impl RunResult {
         })
     }
 
-    /// The `run.ended` that it was made of; none where a verdict was too long to be kept.
-    pub fn into_event(self) -> Option<RunEvent> {
-        let verdict = self.verdict.or_else(|| match self.outcome {
-            Outcome::Succeeded => Some(Box::new(Verdict::of(VerdictKind::Succeeded))),
-            Outcome::Stopped { .. } => Some(Box::new(Verdict::of(VerdictKind::StoppedByUser))),
-            Outcome::Failed => None,
-        })?;
-        Some(RunEvent::RunEnded { outcome: self.outcome, attempts: self.attempts, verdict })
+    /// The `run.ended` that it was made of, with a verdict that says less where that one was too long to be kept.
+    pub fn into_event(self) -> RunEvent {
+        let verdict = self.verdict.unwrap_or_else(|| {
+            Box::new(Verdict::of(match self.outcome {
+                Outcome::Succeeded => VerdictKind::Succeeded,
+                Outcome::Stopped { .. } => VerdictKind::StoppedByUser,
+                Outcome::Failed => VerdictKind::RankFailed,
+            }))
+        });
+        RunEvent::RunEnded { outcome: self.outcome, attempts: self.attempts, verdict }
     }
 
     /// Puts the result in the room that [`reserve`] has taken.

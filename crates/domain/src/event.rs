@@ -252,6 +252,9 @@ pub enum RunEvent {
     AttemptFailed { attempt: u32, verdict: Box<Verdict> },
     #[serde(rename = "restart.scheduled")]
     RestartScheduled { attempt: u32, after_ms: u64, restarts_used: u32, max_restarts: u32 },
+    /// Something of the attempt before may still live: the next one waits until it cannot.
+    #[serde(rename = "restart.heldBack")]
+    RestartHeldBack { attempt: u32, at_most_ms: u64, text: Text },
     #[serde(rename = "restart.refused")]
     RestartRefused { reason: GiveUp, text: Text },
     #[serde(rename = "run.ended")]

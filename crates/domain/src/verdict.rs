@@ -66,6 +66,8 @@ pub enum VerdictKind {
     },
     /// A node was silent for longer than the task allows.
     NodeLost { node: String },
+    /// The run was brought to its end on its first node, and nobody knows how: the disk there took neither journal nor result.
+    ResultUnknown { node: String },
     /// A newer generation of the same run writes its checkpoints.
     Superseded { node: String, generation: u64 },
     /// Nothing was started: the request, a port or a file was not as it must be.
@@ -126,6 +128,7 @@ impl Verdict {
             VerdictKind::RankFailed | VerdictKind::LaunchRefused { .. } => Some(FailureClass::User),
             VerdictKind::StartTimedOut { .. }
             | VerdictKind::NodeLost { .. }
+            | VerdictKind::ResultUnknown { .. }
             | VerdictKind::SupervisorLost { lease: Some(_), .. } => Some(FailureClass::Infrastructure),
             VerdictKind::SupervisorLost { .. } | VerdictKind::Superseded { .. } => Some(FailureClass::Platform),
         };
@@ -187,6 +190,10 @@ impl Verdict {
             VerdictKind::NodeLost { node } => {
                 Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
             }
+            VerdictKind::ResultUnknown { node } => Text::new(
+                format!("训练在 {node} 上已结束，但结果未能保存，无法得知是否成功"),
+                format!("the training ended on {node}, and how is not known: its result could not be kept"),
+            ),
             VerdictKind::Superseded { node, generation } => Text::new(
                 format!("节点 {node} 发现本任务的第 {generation} 代正在写入同一检查点，本代已结束"),
                 format!(
@@ -282,6 +289,15 @@ impl VerdictKind {
                     format!("see whether {node} is down or off the network; {patience} says how long to bear with it"),
                 ))
             }
+            Self::ResultUnknown { node } => Some(Hint::new(
+                format!(
+                    "查看日志和最新检查点，判断训练是否已经完成；检查 {node} 的磁盘（已满或出错）。系统不会自动重新运行它；手动重启会从最新检查点继续"
+                ),
+                format!(
+                    "see by its logs and its newest checkpoint whether it was done, and look at the disk of {node} (full, or failing). It is \
+                     not run again by itself; a restart goes on from the newest checkpoint"
+                ),
+            )),
             Self::Superseded { generation, .. } => Some(Hint::new(
                 format!("无需处理：第 {generation} 代继续训练"),
                 format!("nothing to do: generation {generation} trains on"),

@@ -86,9 +86,12 @@ impl Journal {
             return;
         };
         self.retry();
-        // A result goes ahead of what the disk has not taken before; that would stand behind it, and is lost.
-        let may_be_tried = self.backlog.is_empty() || importance == Importance::Result;
+        let may_be_tried = match importance {
+            Importance::Result => self.put_results_ahead(),
+            Importance::Usual => self.backlog.is_empty(),
+        };
         if may_be_tried && self.write(&text, importance) {
+            // Lines of the way that the disk has not taken would stand behind this one.
             self.lost += self.backlog.clear();
         } else {
             // The launcher hears of the event all the same.
@@ -105,6 +108,18 @@ impl Journal {
             }
             self.backlog.first_is_done();
         }
+    }
+
+    /// Writes the results that wait, in their order, ahead of what tells of the way, which would stand behind them and is lost.
+    /// False where the disk does not take all of them.
+    pub fn put_results_ahead(&mut self) -> bool {
+        while let Some(text) = self.backlog.first_result().map(<[u8]>::to_vec) {
+            if !self.write(&text, Importance::Result) {
+                return false;
+            }
+            self.lost += self.backlog.first_result_is_done();
+        }
+        true
     }
 
     /// Whether lines wait for the disk.
@@ -227,6 +242,24 @@ mod tests {
         journal.append(&3, Importance::Usual);
         assert!(!journal.has_waiting() && journal.missing() == 0);
         assert_eq!(read::<u32>(folder.path()).unwrap(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_result_goes_ahead_of_lines_of_the_way_and_behind_the_results_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let disk = journal.file.replace(File::options().write(true).open("/dev/full").unwrap());
+        for (line, importance) in
+            [(1, Importance::Usual), (2, Importance::Result), (3, Importance::Usual), (4, Importance::Result)]
+        {
+            journal.append(&line, importance);
+        }
+        (journal.file, journal.reserve) = (disk, Some(Reserve::for_results_alone()));
+        journal.append(&5, Importance::Usual);
+        assert_eq!((journal.lost(), journal.missing()), (0, 5), "the first in line may not be written");
+        journal.append(&6, Importance::Result);
+        assert_eq!((journal.lost(), journal.missing()), (3, 3));
+        assert_eq!(read::<u32>(folder.path()).unwrap(), [2, 4, 6]);
     }
 
     #[test]

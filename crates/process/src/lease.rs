@@ -3,11 +3,9 @@
 //!
 //! All times are of the clock that goes on while the machine sleeps.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fermi_domain::verdict::LeaseHolder;
@@ -41,22 +39,6 @@ pub fn exit_code(holder: LeaseHolder) -> i32 {
 /// Whose lease it was, by how a warden ended.
 pub fn by_exit_code(code: i32) -> Option<LeaseHolder> {
     [LeaseHolder::Coordinator, LeaseHolder::Server].into_iter().find(|holder| exit_code(*holder) == code)
-}
-
-/// What a warden leaves in the file that it was given, for those who are not its parent.
-pub(crate) fn last_word(holder: LeaseHolder) -> &'static str {
-    match holder {
-        LeaseHolder::Coordinator => "lease of the coordinator ended\n",
-        LeaseHolder::Server => "lease of the server ended\n",
-    }
-}
-
-/// Whose lease ended the run, by the file that its warden was given.
-pub fn by_last_word(file: &Path) -> Option<LeaseHolder> {
-    let mut said = [0; 64];
-    let length = File::open(file).and_then(|mut file| file.read(&mut said)).ok()?;
-    let holders = [LeaseHolder::Coordinator, LeaseHolder::Server];
-    holders.into_iter().find(|holder| &said[..length] == last_word(*holder).as_bytes())
 }
 
 /// A page that warden and supervisor share. Zero stands for no lease.
@@ -160,15 +142,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warden_says_whose_lease_it_was_by_its_exit_code_and_its_last_word() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("keepers.lock");
-        assert_eq!(by_last_word(&file), None);
-        std::fs::write(&file, "").unwrap();
-        assert_eq!(by_last_word(&file), None);
+    fn a_warden_says_whose_lease_it_was_by_its_exit_code() {
         for holder in [LeaseHolder::Coordinator, LeaseHolder::Server] {
-            std::fs::write(&file, last_word(holder)).unwrap();
-            assert_eq!((by_last_word(&file), by_exit_code(exit_code(holder))), (Some(holder), Some(holder)));
+            assert_eq!(by_exit_code(exit_code(holder)), Some(holder));
         }
         assert_eq!((by_exit_code(0), by_exit_code(1), by_exit_code(137)), (None, None, None));
     }

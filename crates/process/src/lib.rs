@@ -24,6 +24,7 @@ pub mod exit_record;
 pub mod fork_exec;
 pub mod in_place;
 pub mod journal;
+pub mod last_word;
 pub mod lease;
 pub mod no_dump;
 pub mod output;

@@ -17,6 +17,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getppid, setsid};
 
+use crate::last_word::LastWord;
 use crate::lease::{self, Lease, SERVER_HEARD, boot_ms};
 use crate::pidfd::PidFd;
 use crate::sweep;
@@ -34,7 +35,7 @@ pub enum LauncherDeath {
 pub const FOR_RANKS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// How long the supervisor has to end the run in order after the launcher's death, before the warden does it by force.
-const ORDERLY: Duration = Duration::from_millis(60);
+const ORDERLY: Duration = Duration::from_millis(150);
 /// How often a lease is looked at: a wait does not count the time during which the machine sleeps.
 const LOOK_AT_LEASE_EVERY: Duration = Duration::from_millis(500);
 
@@ -48,8 +49,8 @@ pub struct Warden {
 /// Splits this process in two; returns in the supervisor only, with a handle on the warden.
 ///
 /// Must be called while the process has a single thread. Descriptors in `supervisors_own` are closed in the warden, so
-/// that their other ends see when the supervisor dies. A warden that ends its run for a lease says so by its exit code,
-/// and in the file `last_word`, open for appending, to those who are not its parent.
+/// that their other ends see when the supervisor dies. A warden that ends its run for a lease says so by its exit code;
+/// for those who are not its parent it leaves a [`LastWord`] in the file `last_word`, open for appending.
 pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32], last_word: Option<i32>) -> io::Result<Warden> {
     let launcher = match on_launcher_death {
         LauncherDeath::EndsRun => Some(PidFd::open(getppid().as_raw())?),
@@ -75,10 +76,15 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32], last_wor
                 unsafe { libc::close(*fd) };
             }
             let code = match keep_watch(child, launcher, mask, &lease) {
-                WardenEnd::WithSupervisor { code } => code,
+                // Nothing of the run is left: a disk that does not answer holds up nobody but the next to ask.
+                WardenEnd::WithSupervisor { code } => {
+                    if code == 0 {
+                        leave_word(LastWord::InOrder, last_word);
+                    }
+                    code
+                }
                 WardenEnd::ByLease(holder) => {
-                    // Nothing of the run is left: a disk that does not answer holds up nobody but the next to ask.
-                    leave_word(holder, last_word);
+                    leave_word(LastWord::LeaseEnded(holder), last_word);
                     lease::exit_code(holder)
                 }
             };
@@ -112,9 +118,9 @@ enum WardenEnd {
 }
 
 /// Tells those who cannot wait for this process why it ended.
-fn leave_word(holder: LeaseHolder, file: Option<i32>) {
+fn leave_word(word: LastWord, file: Option<i32>) {
     let Some(file) = file else { return };
-    let word = lease::last_word(holder).as_bytes();
+    let word = word.text().as_bytes();
     // SAFETY: the caller of [`enter`] keeps this descriptor open. Without room the end goes unexplained.
     unsafe { libc::write(file, word.as_ptr().cast(), word.len()) };
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `timeLimitReached`, `supervisorLost`, `nodeLost`,
-    /// `superseded` or `launchRefused`.
+    /// `resultUnknown`, `superseded` or `launchRefused`.
     pub kind: String,
     /// Whose matter it is; null when nothing went wrong.
     pub class: Option<FailureClass>,
@@ -105,6 +105,7 @@ fn kind(kind: &VerdictKind) -> &'static str {
         VerdictKind::TimeLimitReached { .. } => "timeLimitReached",
         VerdictKind::SupervisorLost { .. } => "supervisorLost",
         VerdictKind::NodeLost { .. } => "nodeLost",
+        VerdictKind::ResultUnknown { .. } => "resultUnknown",
         VerdictKind::Superseded { .. } => "superseded",
         VerdictKind::LaunchRefused { .. } => "launchRefused",
     }

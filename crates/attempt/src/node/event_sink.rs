@@ -123,6 +123,7 @@ impl EventSink {
         while self.journal.has_waiting_result() && Instant::now() < deadline {
             std::thread::sleep(LAST_LOOK_EVERY);
             self.journal.retry();
+            self.journal.put_results_ahead();
         }
         while self.has_waiting() && Instant::now() < deadline {
             if let Some(launcher) = &self.launcher {

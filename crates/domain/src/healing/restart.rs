@@ -53,6 +53,8 @@ pub enum GiveUp {
     BudgetSpent,
     /// The error came at start-up and would come again: a missing module does not appear by itself.
     WouldRepeat,
+    /// Processes of the attempt before do not die, and nothing may begin beside them.
+    StillThere,
 }
 
 impl GiveUp {
@@ -68,6 +70,10 @@ impl GiveUp {
                 "这是启动阶段的错误，重启只会再次出现，因此不再重启，也不消耗重启次数",
                 "not restarted: this start-up error would only repeat; no restart was spent on it",
             ),
+            Self::StillThere => Text::new(
+                "上一次启动的进程无法终止，为避免两次启动同时写检查点，不再重启",
+                "not restarted: processes of the last attempt cannot be killed, and two attempts must not write one checkpoint",
+            ),
         }
     }
 
@@ -77,6 +83,15 @@ impl GiveUp {
         match self {
             Self::NoRestartsAllowed => {
                 Some(Hint::new(format!("{restarts} 设置允许的次数"), format!("{restarts} says how many may be")))
+            }
+            Self::StillThere => {
+                let patience = Setting::JoinTimeout;
+                Some(Hint::new(
+                    format!("查看这些进程所等待的磁盘、共享目录或驱动（dmesg）；{patience} 决定等待多久"),
+                    format!(
+                        "look at the disk, share or driver that they wait for (dmesg); {patience} says for how long to wait"
+                    ),
+                ))
             }
             Self::BudgetSpent | Self::WouldRepeat => None,
         }

@@ -43,6 +43,18 @@ impl Backlog {
         self.bytes -= self.lines.pop_front().map_or(0, |line| line.text.len());
     }
 
+    /// The first line without which the result of the run would not be known.
+    pub fn first_result(&self) -> Option<&[u8]> {
+        self.lines.iter().find(|line| line.importance == Importance::Result).map(|line| line.text.as_slice())
+    }
+
+    /// That one was written. The answer is how many lines before it are given up.
+    pub fn first_result_is_done(&mut self) -> u64 {
+        let Some(at) = self.lines.iter().position(|line| line.importance == Importance::Result) else { return 0 };
+        self.bytes -= self.lines.drain(..=at).map(|line| line.text.len()).sum::<usize>();
+        at as u64
+    }
+
     /// Lets a line wait. The answer is how many were given up for it: those that tell of the way first.
     pub fn push(&mut self, line: WaitingLine) -> u64 {
         self.bytes += line.text.len();

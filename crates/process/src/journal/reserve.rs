@@ -28,6 +28,12 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
+    /// On a disk that has no room but what is kept for results.
+    #[cfg(test)]
+    pub fn for_results_alone() -> Self {
+        Self { end: u64::MAX / 4, kept: u64::MAX / 2 }
+    }
+
     /// Whether a line may be written, as far as the reserve is concerned. Where there is none, the disk decides.
     pub fn lets(&self, length: u64, line: u64, importance: Importance) -> bool {
         importance == Importance::Result || self.kept == 0 || length + line + self.kept <= self.end

@@ -200,7 +200,7 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<Ta
     for conclusion in conclusions {
         match conclusion {
             Conclusion::Gone(run) => {
-                apply(core, agent, &run, vec![TaskInput::Gone { node: run.node_rank, lease: None }]).await?
+                apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?
             }
             Conclusion::Unproven(run) => {
                 tracing::warn!(task = %run.task, %run, "an agent does not know a run that may live; it counts as alive");
@@ -287,10 +287,10 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
             let (node, message) = (failed.run.node_rank, failed.stored());
             (failed.run, vec![TaskInput::LaunchFailed { node, message }])
         }
-        AgentMessage::Gone { run, ended, lease } => {
+        AgentMessage::Gone { run, ended, lease, in_order } => {
             let node = run.node_rank;
             let ended = ended.map(|event| TaskInput::Ended { node, event });
-            (run, ended.into_iter().chain([TaskInput::Gone { node, lease }]).collect())
+            (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect())
         }
         AgentMessage::Probed { number, found } => {
             core.hub().probed(environment, number, found);

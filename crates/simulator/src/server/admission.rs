@@ -89,7 +89,7 @@ impl Server {
         for conclusion in conclusions {
             match conclusion {
                 Conclusion::Gone(run) => {
-                    let input = TaskInput::Gone { node: run.node_rank, lease: None };
+                    let input = TaskInput::gone(run.node_rank);
                     self.apply(&run.task, [input], now, truth).map_err(|StoreDown| "the store is away".to_owned())?;
                 }
                 Conclusion::Unproven(_) => {}

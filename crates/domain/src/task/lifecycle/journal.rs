@@ -31,6 +31,11 @@ impl Transition<'_> {
             }
             // A follower's own end is never a success: this is the coordinator's word, which its own journal has not brought.
             RunEvent::RunEnded { outcome: Outcome::Succeeded, verdict, .. } if !is_first => self.succeed(*verdict),
+            RunEvent::RunEnded { outcome, verdict, attempts }
+                if !is_first && attempts > 0 && self.task.lacks_result() =>
+            {
+                self.run_ended(outcome, *verdict);
+            }
             RunEvent::OutputLost { attempt, bytes } => self.output_lost(node, attempt, bytes),
             // What the coordinator tells stands in the journals of all nodes; its own is the one that counts.
             _ if !is_first => {}
@@ -43,6 +48,12 @@ impl Transition<'_> {
             RunEvent::AttemptFailed { attempt, verdict } => self.attempt_failed(attempt, *verdict),
             RunEvent::RestartScheduled { restarts_used, max_restarts, after_ms, .. } => {
                 self.restart_scheduled(restarts_used, max_restarts, after_ms);
+            }
+            RunEvent::RestartHeldBack { text, .. } => {
+                self.note("restart.heldBack", text.clone());
+                if self.task.phase == TaskPhase::Restarting {
+                    self.task.reason = Some(text);
+                }
             }
             // The sentence is made anew: a journal of an older release names a flag of the command line.
             RunEvent::RestartRefused { reason, .. } => {

@@ -70,6 +70,8 @@ pub enum TaskInput {
         node: NodeRank,
         /// Whose lease ended it, where one did.
         lease: Option<LeaseHolder>,
+        /// Whether it was brought to its end, and had a result.
+        in_order: bool,
     },
     /// The machine of a node will not come back, or comes back with nothing running: an operator said so, or its lease ran
     /// out.
@@ -99,6 +101,13 @@ pub enum TaskInput {
     },
     /// It should have given way by now.
     GiveWayOverdue,
+}
+
+impl TaskInput {
+    /// No process of a node's run is left, and it is not known how it ended.
+    pub fn gone(node: NodeRank) -> Self {
+        Self::Gone { node, lease: None, in_order: false }
+    }
 }
 
 /// What a task's log says about a [`TaskInput`].
@@ -213,6 +222,12 @@ impl Task {
                 _ => DesiredState::Rest,
             },
         }
+    }
+
+    /// Whether the first node has ended the run in order, and nobody has said with which result. Of nodes that are killed or lost
+    /// the end of the launch is concluded at once.
+    pub(super) fn lacks_result(&self) -> bool {
+        self.first_node_is_gone() && !self.phase.is_final() && self.restart_at_ms.is_none()
     }
 
     /// Whether nothing more is heard of the one that coordinates.

@@ -39,7 +39,7 @@ impl Transition<'_> {
             TaskInput::Ended { node, event } if !self.task.phase.is_final() => self.read(node, *event),
             TaskInput::Ended { .. } => {}
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
-            TaskInput::Gone { node, lease } => self.gone(node, lease),
+            TaskInput::Gone { node, lease, in_order } => self.gone(node, lease, in_order),
             TaskInput::NodeLost { node } => self.node_lost(node),
             TaskInput::MovedOn { run } => self.moved_on(&run),
             TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
@@ -219,7 +219,7 @@ impl Transition<'_> {
         self.requeue_when_swept();
     }
 
-    fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>) {
+    fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>, in_order: bool) {
         let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
         run.state = NodeRunState::Gone;
         let name = run.name.clone();
@@ -231,14 +231,42 @@ impl Transition<'_> {
             self.requeue_when_swept();
         } else if self.task.restart_at_ms.is_some() {
             // This launch was given up before; it is being swept.
+        } else if node.0 == 0 && in_order {
+            self.result_lost(&name);
         } else if node.0 == 0 {
             self.coordinator_lost(name, lease);
         } else if self.coordinator_waits() {
             self.replace_members();
         }
         self.stopped_when_swept();
+        self.result_is_unknown_when_swept();
         self.requeue_when_swept();
         self.begin_again_when_swept();
+    }
+
+    /// The first node has ended the run, and neither its journal nor the record beside it says how. The journals of the others say it
+    /// too.
+    fn result_lost(&mut self, name: &str) {
+        if self.task.is_swept() || self.task.stop.is_some() {
+            return;
+        }
+        let reason = Text::new(
+            format!("{name} 上的运行已结束，但其结果未能保存；等待其他节点说明结果"),
+            format!(
+                "the run on {name} has ended, and its result could not be kept: waiting for what the other nodes know of it"
+            ),
+        );
+        self.note("task.waiting", reason.clone());
+        self.task.reason = Some(reason);
+    }
+
+    /// Nobody knows how it ended. It may have succeeded: it is not run again by itself.
+    fn result_is_unknown_when_swept(&mut self) {
+        if !self.task.lacks_result() || !self.task.is_swept() || self.task.stop.is_some() {
+            return;
+        }
+        let node = self.task.nodes.first().map(|node| node.name.clone()).unwrap_or_default();
+        self.fail(Verdict::of(VerdictKind::ResultUnknown { node }));
     }
 
     /// Nothing of a task that was asked to stop is left, and no journal said that it has.
@@ -277,11 +305,13 @@ impl Transition<'_> {
             self.requeue_when_swept();
             return;
         }
-        if self.task.restart_at_ms.is_none() {
+        let lacks_result = node.0 != 0 && self.task.lacks_result();
+        if self.task.restart_at_ms.is_none() && !lacks_result {
             self.launch_lost(Verdict::of(VerdictKind::NodeLost { node: name }));
         }
         self.task.requeue = self.task.restart_at_ms.is_some();
         self.stopped_when_swept();
+        self.result_is_unknown_when_swept();
         self.requeue_when_swept();
         self.begin_again_when_swept();
     }

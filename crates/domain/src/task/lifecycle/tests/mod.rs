@@ -1,6 +1,7 @@
 //! Courses of a task, played from its creation to its end.
 
 mod giving_way;
+mod lost_results;
 mod telling;
 
 use std::time::Duration;
@@ -90,7 +91,7 @@ impl Play {
     }
 
     fn gone(&mut self, node: u32) -> &mut Self {
-        self.play(TaskInput::Gone { node: NodeRank(node), lease: None })
+        self.play(TaskInput::gone(NodeRank(node)))
     }
 
     fn placed(&mut self) -> &mut Self {
@@ -272,7 +273,11 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
 
 #[test]
 fn a_node_that_its_lease_has_ended_is_not_told_as_a_supervisor_that_died() {
-    let by_lease = |node: u32| TaskInput::Gone { node: NodeRank(node), lease: Some(LeaseHolder::Server) };
+    let by_lease = |node: u32| TaskInput::Gone {
+        node: NodeRank(node),
+        lease: Some(LeaseHolder::Server),
+        in_order: false,
+    };
     let mut first = Play::running(0);
     first.play(by_lease(0));
     let verdict = first.task.verdict.clone().unwrap();
