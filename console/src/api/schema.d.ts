@@ -4471,6 +4471,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training-tasks/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What one rank of an attempt was really started with: command line, folder, variables, when, where, by which release. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 0 when not given */
+                    rank?: number;
+                    /** @description The newest that is kept when not given */
+                    attempt?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_RankStart"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training-tasks/{id}/stop": {
         parameters: {
             query?: never;
@@ -7362,6 +7438,47 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_RankStart: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The start of one rank in one attempt, as its node wrote it down. Secrets are masked. */
+            data: {
+                /** Format: int32 */
+                attempt: number;
+                /** Format: int32 */
+                rank: number;
+                /** Format: int32 */
+                localRank: number;
+                /** @description The node's name, such as `gn6`. */
+                node: string;
+                /** @description The system account that it ran as, where it was not the agent's own. */
+                account?: string | null;
+                /** Format: int32 */
+                pid: number;
+                /** Format: int64 */
+                startedAt: number;
+                /** @description The release that started it. */
+                fermi: string;
+                argv: string[];
+                /** @description Where it began; none for the folder of its agent. */
+                directory?: string | null;
+                /** @description The variables that it was given. What it inherited from its agent's environment is not among them. */
+                env: {
+                    [key: string]: string;
+                };
+                /** @description The CPUs that it was bound to; empty where it was bound to none. */
+                cpus: number[];
+                /** @description Whether it went on from an interpreter that stood ready (`warm`). */
+                isReleased: boolean;
+                /** @description Something was too long to be kept, and is not here as it was. */
+                isCut: boolean;
+                /** @description The attempts of which starts are kept. */
+                attempts: number[];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Readiness: {
             /** Format: int32 */
             code: number;
@@ -9259,6 +9376,40 @@ export interface components {
              * @description The number of its GPU on that machine; none on CPU.
              */
             gpu?: number | null;
+        };
+        /** @description The start of one rank in one attempt, as its node wrote it down. Secrets are masked. */
+        RankStart: {
+            /** Format: int32 */
+            attempt: number;
+            /** Format: int32 */
+            rank: number;
+            /** Format: int32 */
+            localRank: number;
+            /** @description The node's name, such as `gn6`. */
+            node: string;
+            /** @description The system account that it ran as, where it was not the agent's own. */
+            account?: string | null;
+            /** Format: int32 */
+            pid: number;
+            /** Format: int64 */
+            startedAt: number;
+            /** @description The release that started it. */
+            fermi: string;
+            argv: string[];
+            /** @description Where it began; none for the folder of its agent. */
+            directory?: string | null;
+            /** @description The variables that it was given. What it inherited from its agent's environment is not among them. */
+            env: {
+                [key: string]: string;
+            };
+            /** @description The CPUs that it was bound to; empty where it was bound to none. */
+            cpus: number[];
+            /** @description Whether it went on from an interpreter that stood ready (`warm`). */
+            isReleased: boolean;
+            /** @description Something was too long to be kept, and is not here as it was. */
+            isCut: boolean;
+            /** @description The attempts of which starts are kept. */
+            attempts: number[];
         };
         /**
          * @description Where a rank stands.

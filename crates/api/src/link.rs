@@ -35,6 +35,8 @@ pub const CREDENTIAL_HEADER: &str = "x-fermi-credential";
 pub const EPOCH_HEADER: &str = "x-fermi-epoch";
 /// The ability of agents that take part in preflights.
 pub const ABILITY_PREFLIGHT: &str = "preflight";
+/// The ability of servers that take what ranks were started with as a stream.
+pub const ABILITY_STARTS: &str = "starts";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 
@@ -225,6 +227,9 @@ pub struct Welcome {
     /// Issued at a registration; to be shown from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
+    /// What it takes beyond what every release does, such as [`ABILITY_STARTS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abilities: Vec<String>,
 }
 
 /// One second of a machine.

@@ -7,6 +7,11 @@ use fermi_mutator::try_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// Numbers that are too large for an `f32`.
+const BEYOND: &[u8] =
+    br#"{"type":"heartbeat","data":{"timeMs":1,"machine":{"cpu":1e40},"gpus":[{"temperature":-1e40,"powerWatts":1e99}],
+    "ranks":[{"task":"task-1","attempt":1,"rank":0,"cpus":1e308,"memory":1}]}}"#;
+
 /// What was understood is written as it is understood again.
 fn understood<T: Serialize + DeserializeOwned>(case: &[u8]) {
     if let Ok(message) = serde_json::from_slice::<T>(case) {
@@ -29,8 +34,8 @@ const FAILED: &[u8] =
     br#"{"type":"launchFailed","data":{"run":"task-1-g1-n0-i1","reason":{"zh-CN":"x","en":"x"},"hint":{"zh-CN":"x",
     "en":"x"}}}"#;
 
-const WELCOME: &[u8] =
-    br#"{"type":"welcome","data":{"environment":"env-1","cluster":"k","heartbeatMs":1000,"epoch":0}}"#;
+const WELCOME: &[u8] = br#"{"type":"welcome","data":{"environment":"env-1","cluster":"k","heartbeatMs":1000,"epoch":0,
+    "abilities":["starts"]}}"#;
 const STOP: &[u8] = br#"{"type":"stop","data":{"run":"task-1-g1-n0-i1"}}"#;
 const PROBE: &[u8] =
     br#"{"type":"probe","data":{"number":1,"name":"gn6","address":"10.0.0.6","port":29500,"isMaster":false}}"#;
@@ -46,7 +51,9 @@ const ASSIGNMENT: &[u8] = br#"{"run":"task-1-g2-n1-i1","taskName":"x","nodeName"
 fn messages_of_agents() {
     serde_json::from_slice::<AgentMessage>(HELLO).unwrap();
     serde_json::from_slice::<AgentMessage>(BEAT).unwrap();
-    try_all(&[HELLO, BEAT, GONE, FAILED], 3_000, understood::<AgentMessage>);
+    serde_json::from_slice::<AgentMessage>(BEYOND).unwrap();
+    understood::<AgentMessage>(BEYOND);
+    try_all(&[HELLO, BEAT, BEYOND, GONE, FAILED], 3_000, understood::<AgentMessage>);
 }
 
 #[test]

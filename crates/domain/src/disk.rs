@@ -88,14 +88,15 @@ pub enum PieceFate {
     Dropped(GapReason),
 }
 
-/// A piece that reports progress may go beyond a budget by this part of it: charts outlive a flood of output.
-const PROGRESS_SHARE: u64 = 8;
+/// What ranks report of their progress and what they were started with may go beyond a budget by this part of it: both outlive
+/// a flood of output.
+const SMALL_SHARE: u64 = 8;
 /// What every task may keep while the disk is low, so that one that floods it costs the others nothing.
 const SMALL: u64 = 1 << 20;
 
-/// Judges a piece before it is written.
-pub fn piece_fate(bytes: u64, is_progress: bool, used: LogUse, budgets: LogBudgets) -> PieceFate {
-    let widened = |budget: u64| if is_progress { budget.saturating_add(budget / PROGRESS_SHARE) } else { budget };
+/// Judges a piece before it is written; `is_small` of a kind of stream that may go beyond a budget.
+pub fn piece_fate(bytes: u64, is_small: bool, used: LogUse, budgets: LogBudgets) -> PieceFate {
+    let widened = |budget: u64| if is_small { budget.saturating_add(budget / SMALL_SHARE) } else { budget };
     let small = SMALL.min(used.reserve.0 / 4);
     let is_full = match used.space.pressure(used.reserve) {
         DiskPressure::None => false,
@@ -114,7 +115,7 @@ pub fn piece_fate(bytes: u64, is_progress: bool, used: LogUse, budgets: LogBudge
 }
 
 impl GapReason {
-    fn cause(self) -> Text {
+    pub fn cause(self) -> Text {
         match self {
             Self::TaskBudget => Text::new("任务的日志已达上限", "the task has reached its log budget"),
             Self::Budget => Text::new("全部日志已达上限", "all logs together have reached their budget"),
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn a_piece_is_kept_within_budgets_and_space() {
         let budgets = LogBudgets { per_task: 10 * MB, in_all: 100 * MB };
-        let fate = |is_progress, used| piece_fate(MB, is_progress, used, budgets);
+        let fate = |is_small, used| piece_fate(MB, is_small, used, budgets);
         use GapReason::{Budget, DiskFull, TaskBudget};
         use PieceFate::{Dropped, Kept};
         let cases = [
@@ -168,8 +169,8 @@ mod tests {
             ("a large task on a low disk", false, used(MB, MB, 150 * MB), Dropped(DiskFull)),
             ("nothing on a full disk", true, used(0, 0, 99 * MB), Dropped(DiskFull)),
         ];
-        for (what, is_progress, used, expected) in cases {
-            assert_eq!(fate(is_progress, used), expected, "{what}");
+        for (what, is_small, used, expected) in cases {
+            assert_eq!(fate(is_small, used), expected, "{what}");
         }
     }
 

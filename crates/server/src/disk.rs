@@ -146,8 +146,8 @@ impl Disk {
             space: self.space(),
             reserve: self.reserve(),
         };
-        let is_progress = name.kind == StreamKind::Progress;
-        let reason = match piece_fate(bytes.len() as u64, is_progress, used, self.limits.logs) {
+        let is_small = matches!(name.kind, StreamKind::Progress | StreamKind::Start);
+        let reason = match piece_fate(bytes.len() as u64, is_small, used, self.limits.logs) {
             PieceFate::Kept => match chunks.append(name, offset, bytes) {
                 Err(AppendError::Io(error)) if is_full(&error) => GapReason::DiskFull,
                 kept => return Ok(PieceTaken { length: kept?, news: None }),

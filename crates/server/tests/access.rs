@@ -11,9 +11,11 @@ use axum::extract::ConnectInfo;
 use axum::http::Request;
 use cluster::{Came, Cluster};
 use fermi_api::link::ServerMessage;
+use fermi_domain::launch::{RankStart, StartRecord, StartedNode, Withheld};
 use fermi_server::connection::Connection;
 use fermi_server::guard::{Guard, is_open};
 use fermi_server::{agents, http, openapi};
+use fermi_store::chunks::{StreamKind, StreamName};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -364,7 +366,15 @@ async fn a_secret_is_used_by_its_owner_and_shown_to_no_one() {
 
     let launch = data(&cluster, &eve, "GET", &format!("{tasks}/{task}/launch"), None).await;
     assert_eq!((&launch["env"]["HF_TOKEN"], &launch["env"]["A"]), (&json!("***"), &json!("b")));
-    for path in ["", "/events", "/explain", "/ranks"] {
+    // An agent that does not mask what it was told to: no reader sees it.
+    let env = [("HF_TOKEN".to_owned(), value.to_owned()), ("RANK".to_owned(), "0".to_owned())].into();
+    let of_node = StartedNode { attempt: 1, ..StartedNode::default() };
+    let unmasked = StartRecord::new(of_node, vec![RankStart { env, ..RankStart::default() }], Withheld::default());
+    let name = StreamName { task: task.as_str().into(), attempt: 1, rank: 0, kind: StreamKind::Start };
+    cluster.core.chunks().append(&name, 0, &unmasked.to_json()).unwrap();
+    let start = data(&cluster, &eve, "GET", &format!("{tasks}/{task}/start"), None).await;
+    assert_eq!(start["env"], json!({"HF_TOKEN": "***", "RANK": "0"}));
+    for path in ["", "/events", "/explain", "/ranks", "/start", "/logs?attempt=1", "/logs/search?query=RANK&attempt=1"] {
         let shown = data(&cluster, &eve, "GET", &format!("{tasks}/{task}{path}"), None).await.to_string();
         assert!(!shown.contains(value), "{path}: {shown}");
     }

@@ -377,6 +377,50 @@ async fn logs_are_read_searched_and_followed() {
     let ranks: Vec<u64> =
         found["data"]["items"].as_array().unwrap().iter().map(|item| item["rank"].as_u64().unwrap()).collect();
     assert_eq!(ranks, [0, 1]);
+    // What ranks were started with is no log of theirs, and makes no attempt the newest.
+    let missing = cluster.get(&format!("{task}/start")).await;
+    assert_eq!((missing.status.as_u16(), missing.json()["error"]["id"].as_str()), (404, Some("start_not_kept")));
+    let started = json!({"version": 1, "fermi": "0.1.0", "attempt": 2, "node": "gn6", "argv": ["loss"], "env": {"A": "b"},
+        "ranks": [{"rank": 0, "pid": 7, "startedMs": 5, "env": {"RANK": "0"}},
+            {"rank": 1, "localRank": 1, "pid": 8, "startedMs": 6, "env": {"RANK": "1"}, "cpus": [3]}]});
+    let of_start = StreamName { attempt: 2, ..name(0, StreamKind::Start) };
+    chunks.append(&of_start, 0, started.to_string().as_bytes()).unwrap();
+    let start = cluster.get(&format!("{task}/start?rank=1")).await.json();
+    insta::assert_json_snapshot!(start["data"], @r#"
+    {
+      "attempt": 2,
+      "rank": 1,
+      "localRank": 1,
+      "node": "gn6",
+      "account": null,
+      "pid": 8,
+      "startedAt": 6,
+      "fermi": "0.1.0",
+      "argv": [
+        "loss"
+      ],
+      "directory": null,
+      "env": {
+        "A": "b",
+        "RANK": "1"
+      },
+      "cpus": [
+        3
+      ],
+      "isReleased": false,
+      "isCut": false,
+      "attempts": [
+        2
+      ]
+    }
+    "#);
+    for (query, status) in [("attempt=1", 404), ("rank=2", 404), ("rank=-1", 422), ("attempt=0", 422), ("ranks=1", 422)] {
+        assert_eq!(cluster.get(&format!("{task}/start?{query}")).await.status, status, "{query}");
+    }
+    assert_eq!(cluster.get("/api/v1/training-tasks/task-9/start").await.status, 404);
+    let found = cluster.get(&format!("{task}/logs/search?query=loss&attempt=2")).await.json();
+    assert_eq!(found["data"]["items"], json!([]));
+    assert_eq!(cluster.get(&format!("{task}/logs?tail=1")).await.json()["data"]["attempt"], 1);
     let metrics = cluster.get(&format!("{task}/metrics?series=loss&attempt=1")).await.json();
     assert_eq!(metrics["data"]["series"][0]["points"][0]["value"], 2.0);
 

@@ -11,9 +11,9 @@ use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, ChangeGroup, Check, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion,
     CreateGroup, CreateModel, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Group, GroupRanks, Id, Launch,
-    LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preflight, Preview, Rank, ServerStatus,
-    Snapshot, Stacks, StartGroup, StartGroupAnswer, StartPreflight, StopRequest, Stray, Stream, Task, TaskRow, Version,
-    WorkerRow,
+    LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preflight, Preview, Rank, RankStart,
+    ServerStatus, Snapshot, Stacks, StartGroup, StartGroupAnswer, StartPreflight, StopRequest, Stray, Stream, Task,
+    TaskRow, Version, WorkerRow,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -174,6 +174,10 @@ impl Client {
 
     pub fn launch(&self, id: &str) -> Got<Launch> {
         self.get(&task_path(id, "/launch"), &Query::new())
+    }
+
+    pub fn rank_start(&self, id: &str, rank: u32, attempt: Option<u32>) -> Got<RankStart> {
+        self.get(&task_path(id, "/start"), &Query::new().with("rank", rank).with_some("attempt", attempt))
     }
 
     pub fn logs(&self, id: &str, query: &LogQuery) -> Got<Logs> {

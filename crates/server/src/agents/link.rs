@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use fermi_api::link::{AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
+use fermi_api::link::{ABILITY_STARTS, AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
 use fermi_domain::access::Peer;
 use fermi_domain::environment::is_name;
 use fermi_domain::fleet::{Conclusion, OFFLINE_AFTER};
@@ -64,6 +64,7 @@ async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, newcomer: Newc
                 epoch: core.restored().history.epoch,
                 heartbeat_ms: HEARTBEAT_MS,
                 credential: admitted.credential.clone(),
+                abilities: vec![ABILITY_STARTS.to_owned()],
             };
             let span = tracing::info_span!("agent", environment = %id);
             let session = async {

@@ -79,7 +79,9 @@ pub async fn take(
                 tell_gap(&core, &run, reason).await;
             }
             tracing::debug!(task = %run.task, %run, attempt, rank, kind = kind.as_str(), bytes_sent, "a piece was taken");
-            core.tell_logs_grown(&run.task);
+            if kind != StreamKind::Start {
+                core.tell_logs_grown(&run.task);
+            }
             answer(StatusCode::OK, length)
         }
         Ok(Err(PieceRefusal::Append(AppendError::Offset { have }))) => answer(StatusCode::CONFLICT, have),

@@ -90,7 +90,7 @@ pub fn resources() -> OpenApiRouter<AppState> {
 }
 
 fn answers() -> OpenApiRouter<AppState> {
-    use tasks::{act, create, explain, list, metrics, preview, ranks, show, stacks};
+    use tasks::{act, create, explain, list, metrics, preview, ranks, show, stacks, start};
     OpenApiRouter::new()
         .routes(routes!(create::create, list::list))
         .routes(routes!(preview::preview))
@@ -105,6 +105,7 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(ranks::ranks))
         .routes(routes!(metrics::metrics))
         .routes(routes!(show::launch))
+        .routes(routes!(start::start))
         .routes(routes!(explain::explain))
         .routes(routes!(stacks::stacks))
         .routes(routes!(environments::list))

@@ -27,6 +27,7 @@ pub const RULES: &[(Method, &str, Deed)] = &[
     (Method::GET, "/api/v1/training-tasks/{id}/ranks", Deed::Look),
     (Method::GET, "/api/v1/training-tasks/{id}/metrics", Deed::Look),
     (Method::GET, "/api/v1/training-tasks/{id}/launch", Deed::Look),
+    (Method::GET, "/api/v1/training-tasks/{id}/start", Deed::Look),
     (Method::GET, "/api/v1/training-tasks/{id}/explain", Deed::Look),
     (Method::POST, "/api/v1/training-tasks/{id}/stacks", Deed::Change),
     (Method::GET, "/api/v1/environments", Deed::Look),

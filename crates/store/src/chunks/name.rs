@@ -16,12 +16,19 @@ pub enum StreamKind {
     Stderr,
     /// What the rank wrote to its progress file.
     Progress,
+    /// What all ranks of a node were started with, one JSON object; kept with the node's first rank.
+    Start,
     /// The stacks of all ranks of a node that hung; kept with the node's first rank.
     Hang,
 }
 
 impl StreamKind {
-    pub const ALL: [Self; 4] = [Self::Stdout, Self::Stderr, Self::Progress, Self::Hang];
+    pub const ALL: [Self; 5] = [Self::Stdout, Self::Stderr, Self::Progress, Self::Start, Self::Hang];
+
+    /// Whether it is what the rank itself prints.
+    pub fn is_output(self) -> bool {
+        matches!(self, Self::Stdout | Self::Stderr)
+    }
 
     /// As it is written in file names and addresses.
     pub fn as_str(self) -> &'static str {
@@ -29,6 +36,7 @@ impl StreamKind {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
             Self::Progress => "progress",
+            Self::Start => "start",
             Self::Hang => "hang",
         }
     }

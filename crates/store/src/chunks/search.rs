@@ -41,6 +41,7 @@ pub struct SearchQuery {
     pub case: Case,
     pub attempt: Option<u32>,
     pub rank: Option<u32>,
+    /// None for stdout and stderr.
     pub kind: Option<StreamKind>,
     /// How many lines are wanted at most.
     pub limit: usize,
@@ -51,7 +52,7 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    /// Looks for a text in all streams.
+    /// Looks for a text in all that ranks print.
     pub fn new(text: impl Into<Vec<u8>>, limit: usize) -> Self {
         let text = text.into();
         Self { text, case: Case::Sensitive, attempt: None, rank: None, kind: None, limit, budget: BUDGET, from: None }
@@ -60,7 +61,7 @@ impl SearchQuery {
     fn wants(&self, name: &StreamName) -> bool {
         self.attempt.is_none_or(|attempt| attempt == name.attempt)
             && self.rank.is_none_or(|rank| rank == name.rank)
-            && self.kind.is_none_or(|kind| kind == name.kind)
+            && self.kind.map_or_else(|| name.kind.is_output(), |kind| kind == name.kind)
             && self.from.as_ref().is_none_or(|from| *name >= from.stream)
     }
 }

@@ -217,6 +217,9 @@ fn a_search_finds_each_line_once_over_borders_and_pages() {
     for rank in [0, 3] {
         chunks.append(&stream(rank), 0, text.as_bytes()).unwrap();
     }
+    for kind in [StreamKind::Progress, StreamKind::Start, StreamKind::Hang] {
+        chunks.append(&StreamName { kind, ..stream(3) }, 0, b"a needle of no output\n").unwrap();
+    }
     for limit in [1, 2, 3, 100] {
         let lines = |query: &SearchQuery| -> Vec<(u32, u64, String)> {
             let show = |one: Match| (one.stream.rank, one.line_offset, String::from_utf8(one.shown).unwrap());

@@ -17,7 +17,7 @@ use futures_util::stream;
 use tokio::sync::{broadcast, watch};
 
 use super::raw::plain;
-use super::read::{stream as stream_of, tail};
+use super::read::{newest, stream as stream_of, tail};
 use super::selection::{Extent, Selection, Start, whole_letters};
 use super::shared_looks::{Asked, Lengths, Looked, SharedLooks, StreamPlaces};
 use super::shown::{self, ShownPart};
@@ -258,7 +258,7 @@ fn places(selection: &Selection, id: &str) -> Option<StreamPlaces> {
 fn look(chunks: &dyn ChunkStore, asked: &Asked, start: Option<Start>, lengths: &Lengths) -> io::Result<Looked> {
     let Asked { selection, format, language, places } = asked;
     let mut places = StreamPlaces::clone(places);
-    let newest = lengths.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
+    let newest = newest(lengths);
     // Those that follow without naming an attempt go on with the next one.
     let begun = places.keys().next().map_or(newest, |name| name.attempt);
     let mut pieces = Vec::new();

@@ -80,10 +80,15 @@ pub fn blocking<T>(read: Result<std::io::Result<T>, tokio::task::JoinError>) -> 
 /// The streams that are wanted, of the attempt that is wanted, with their lengths.
 pub fn streams(chunks: &dyn ChunkStore, selection: &Selection) -> std::io::Result<(u32, Vec<(StreamName, u64)>)> {
     let mut all = chunks.streams(&selection.task)?;
-    let newest = all.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
-    let attempt = selection.attempt.unwrap_or(newest);
+    let attempt = selection.attempt.unwrap_or_else(|| newest(&all));
     all.retain(|(name, _)| name.attempt == attempt && selection.wants(name));
     Ok((attempt, all))
+}
+
+/// The newest attempt in which a rank has written something; that it was started is not its own writing.
+pub fn newest(streams: &[(StreamName, u64)]) -> u32 {
+    let written = streams.iter().filter(|(name, _)| name.kind != StreamKind::Start);
+    written.map(|(name, _)| name.attempt).max().unwrap_or(0)
 }
 
 fn gather(chunks: &dyn ChunkStore, selection: &Selection, extent: Extent, language: Language) -> std::io::Result<Logs> {
@@ -149,10 +154,10 @@ fn chunk(
     })
 }
 
-/// As the API calls it. What ranks report of their progress is no log and never comes here.
+/// As the API calls it. What ranks report of their progress and what they were started with is no log and never comes here.
 pub fn stream(kind: StreamKind) -> Stream {
     match kind {
-        StreamKind::Stdout | StreamKind::Progress => Stream::Stdout,
+        StreamKind::Stdout | StreamKind::Progress | StreamKind::Start => Stream::Stdout,
         StreamKind::Stderr => Stream::Stderr,
         StreamKind::Hang => Stream::Hang,
     }

@@ -59,8 +59,8 @@ impl Selection {
 
     /// Whether a stream is one of them, whatever its attempt.
     pub fn wants(&self, name: &StreamName) -> bool {
-        let is_output = matches!(name.kind, StreamKind::Stdout | StreamKind::Stderr);
-        self.rank.is_none_or(|rank| rank == name.rank) && self.kind.map_or(is_output, |kind| kind == name.kind)
+        self.rank.is_none_or(|rank| rank == name.rank)
+            && self.kind.map_or_else(|| name.kind.is_output(), |kind| kind == name.kind)
     }
 }
 

@@ -10,5 +10,6 @@ pub mod progress;
 pub mod ranks;
 pub mod show;
 pub mod stacks;
+pub mod start;
 mod sweep_point;
 pub mod view;
