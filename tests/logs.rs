@@ -1,9 +1,13 @@
 //! What ranks write: every byte in their files, the right lines on the terminal, and nothing that can stop the training.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
 
 use crate::support::{self, Place, Process, Run, Terminal, eventually, host_name, script};
 
@@ -373,4 +377,41 @@ fn a_log_folder_of_the_users_gets_torchruns_layout() {
     assert_eq!(names(&run), ["attempt_0", "journal.ndjson", "result.json"]);
     assert_eq!(names(&run.join("attempt_0")), ["0", "1"]);
     assert_eq!(names(&run.join("attempt_0/1")), ["exit.json", "stderr.log", "stdout.log"]);
+    assert_eq!(names(&run.join("attempt_0/0")), ["exit.json", "start.json", "stderr.log", "stdout.log"]);
+}
+
+#[test]
+fn what_ranks_were_started_with_is_kept_for_each_attempt_and_for_nobody_else() {
+    let place = Place::new();
+    let body = "import os, sys; open('env-%s-%s' % (os.environ['FERMI_ATTEMPT'], os.environ['RANK']), 'wb')\
+                .write(open('/proc/self/environ', 'rb').read()); sys.exit(int(os.environ['FERMI_ATTEMPT']) < 2)";
+    let script = place.file("tells.py", body);
+    let mut command = place.run(["-q", "-n", "2", "--max-restarts", "1"]);
+    command.arg(&script).arg("it's").env("FERMI_RDZV_SECRET", "not-in-any-record");
+    Run::whole(&mut command).expect(0);
+    for attempt in 0..2 {
+        let path = place.rank_file(attempt, 0, "start.json");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(path).unwrap();
+        assert!(!text.contains("not-in-any-record"), "{text}");
+        let record: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&record["version"], &record["attempt"]), (&json!(1), &json!(attempt + 1)));
+        let argv = record["argv"].as_array().unwrap();
+        assert_eq!(argv[argv.len() - 2..], [json!(script), json!("it's")]);
+        for rank in 0..2 {
+            let of_rank = &record["ranks"][rank];
+            let exit: Value = serde_json::from_str(&place.rank_text(attempt, rank as u32, "exit.json")).unwrap();
+            assert_eq!((&of_rank["rank"], &of_rank["pid"]), (&json!(rank), &exit["pid"]));
+            let environ = fs::read_to_string(place.work().join(format!("env-{}-{rank}", attempt + 1))).unwrap();
+            let found: HashMap<&str, &str> = environ.split('\0').filter_map(|pair| pair.split_once('=')).collect();
+            let both = record["env"].as_object().unwrap().iter().chain(of_rank["env"].as_object().unwrap());
+            for (name, value) in both {
+                assert_eq!(Some(value.as_str().unwrap()), found.get(name.as_str()).copied(), "{name}");
+            }
+            for name in ["RANK", "TORCHELASTIC_ERROR_FILE"] {
+                assert!(of_rank["env"][name].is_string() && record["env"][name].is_null(), "{name}");
+            }
+            assert!(record["env"]["FERMI_RUN_MARK"].is_string(), "{text}");
+        }
+    }
 }

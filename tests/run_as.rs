@@ -78,6 +78,13 @@ fn a_rank_is_its_owners_account_and_gets_at_nothing_else() {
     );
     fleet.says(&bobs, 1, 0, WRITTEN);
 
+    // What it was started with is for the agent alone, on its way to the server.
+    let started = fleet.started(&bobs, 1, 0);
+    assert_eq!((&started["account"], &started["env"]["HF_TOKEN"]), (&json!("daemon"), &json!("***")));
+    let record = below(&fleet.agent_data(0)).into_iter().find(|path| path.ends_with("start.json")).unwrap();
+    let about = fs::metadata(record).unwrap();
+    assert_eq!((about.uid(), about.mode() & 0o777), (0, 0o600));
+
     // Everything of the agent that there is by now, by name: what cannot be listed may still be guessed.
     let data = fleet.agent_data(0);
     let pids: Vec<i32> = fleet.place.alive().iter().map(|process| process.pid).collect();

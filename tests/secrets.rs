@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::support::Fleet;
 
 const VALUE: &str = "hf_4711-in-clear-nowhere";
@@ -73,6 +75,17 @@ fn a_secret_reaches_the_ranks_of_its_task_and_stands_nowhere_else() {
     fleet.says(task, 1, 0, wanted.trim());
     let shown = fleet.get(&format!("/training-tasks/{task}/launch"));
     assert_eq!(shown["env"]["HF_TOKEN"], "***");
+    // What it was really started with is told to the letter, but for the secret.
+    let started = fleet.started(task, 1, 0);
+    assert_eq!((&started["argv"], &started["env"]["HF_TOKEN"]), (&json!(["/bin/sh", "-c", script]), &json!("***")));
+    let environ = fs::read_to_string(format!("/proc/{}/environ", started["pid"])).unwrap();
+    let given = started["env"].as_object().unwrap();
+    assert!(given.len() > 30, "{started:#}");
+    for (name, value) in given.iter().filter(|(name, _)| *name != "HF_TOKEN") {
+        let pair = format!("{name}={}", value.as_str().unwrap());
+        assert!(environ.split('\0').any(|variable| variable == pair), "{pair}");
+    }
+    assert!(environ.contains(VALUE));
     assert_in_clear_nowhere(&fleet);
 
     fleet.kill_agent(0);
@@ -80,6 +93,7 @@ fn a_secret_reaches_the_ranks_of_its_task_and_stands_nowhere_else() {
     fs::write(&go, "").unwrap();
     fleet.says(task, 2, 0, wanted.trim());
     fleet.task_is(task, "running");
+    assert_eq!(fleet.started(task, 2, 0)["env"]["HF_TOKEN"], "***");
     assert_in_clear_nowhere(&fleet);
 
     // A new launch after a restart of the server: sealed and opened again. Then it is gone, and no launch is taken.
@@ -99,6 +113,21 @@ fn a_secret_reaches_the_ranks_of_its_task_and_stands_nowhere_else() {
     assert!(code == 2 && said.contains("There is no secret 'hf'"), "{code} {said}");
     assert!(said.contains("fermi secret set"), "{said}");
     fleet.task_is(task, "stopped");
+
+    // Long after, without the machine: of each attempt.
+    fleet.kill_agent(0);
+    fs::remove_dir_all(fleet.agent_data(0)).unwrap();
+    for attempt in ["1", "2", "3"] {
+        let (code, said) = typed(&fleet, &["task", "launch", task, "--attempt", attempt], "");
+        assert!(code == 0 && said.contains("HF_TOKEN='***'") && said.contains("\n/bin/sh -c"), "{said}");
+        assert!(
+            said.contains(&format!("TORCHELASTIC_RESTART_COUNT={}", attempt.parse::<u32>().unwrap() - 1)),
+            "{said}"
+        );
+    }
+    let (code, said) = typed(&fleet, &["task", "launch", task, "--rank", "1"], "");
+    assert!(code == 3 && said.contains("is not kept") && said.contains("hint:"), "{code} {said}");
+    assert_in_clear_nowhere(&fleet);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `--hook` and `--warm`: what a rank finds is the same with them and without; a parked interpreter becomes the rank at a
 //! restart, and where it cannot the rank starts cold, which is said.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,6 +56,22 @@ fn found(folder: &Path, place: &Place, attempt: u32, rank: u32) -> String {
         .replace(place.path().to_str().unwrap(), "<place>")
 }
 
+/// What is kept of the start of a rank of the second attempt is what its script has found, beside the traces of the hook.
+fn is_recorded_as_found(folder: &Path, place: &Place, rank: usize, is_released: bool) {
+    let found: Value = serde_json::from_str(&text(folder, &format!("found-2-{rank}"))).unwrap();
+    let record: Value = serde_json::from_str(&place.rank_text(1, 0, "start.json")).unwrap();
+    let of_rank = &record["ranks"][rank];
+    let given: BTreeMap<&String, &Value> =
+        record["env"].as_object().unwrap().iter().chain(of_rank["env"].as_object().unwrap()).collect();
+    for (name, value) in &given {
+        if !["FERMI_HOOK", "PYTHONPATH"].contains(&name.as_str()) {
+            assert_eq!(found["environ"][name.as_str()], **value, "{name}");
+        }
+    }
+    assert!(given.contains_key(&"FERMI_HOOK".to_owned()) && given.len() > 30, "{record:#}");
+    assert_eq!(of_rank["isReleased"].as_bool().unwrap_or_default(), is_released, "{record:#}");
+}
+
 /// Kills rank 1 when it has saved, lets the second attempt take its steps, and ends the run.
 fn killed_once(options: &[&str], parked: usize) -> (String, String, Vec<Value>) {
     let place = Place::new();
@@ -67,6 +84,7 @@ fn killed_once(options: &[&str], parked: usize) -> (String, String, Vec<Value>) 
     std::fs::write(folder.join("end"), "").unwrap();
     let ended = run.ended().expect(0);
     place.assert_empty();
+    (0..2).for_each(|rank| is_recorded_as_found(&folder, &place, rank, parked > 0));
     let around = (0..2).map(|rank| found(&folder, &place, 2, rank)).collect::<Vec<_>>().join("\n");
     (around, losses, ended.events())
 }

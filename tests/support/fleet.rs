@@ -353,6 +353,15 @@ impl Fleet {
         answer["data"].take()
     }
 
+    /// What a rank was really started with, once its node has told it.
+    pub fn started(&self, task: &str, attempt: u32, rank: u32) -> Value {
+        let path = format!("/training-tasks/{task}/start?rank={rank}&attempt={attempt}");
+        super::eventually(&format!("the start of rank {rank} in attempt {attempt} of {task}"), || {
+            let (status, mut answer) = self.try_get(&path)?;
+            (status == 200).then(|| answer["data"].take())
+        })
+    }
+
     /// Status and whole answer.
     pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let mut answer = self

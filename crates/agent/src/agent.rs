@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome};
+use fermi_api::link::{ABILITY_STARTS, AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::run_result::{self, RunResult};
 use fermi_domain::access::RunAs;
@@ -364,6 +364,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             cluster: welcome.cluster.clone(),
             credential: welcome.credential,
             epoch: welcome.epoch.to_string(),
+            takes_starts: welcome.abilities.iter().any(|ability| ability == ABILITY_STARTS),
         };
         self.client.sender = Some(sender.clone());
         for uploader in [&self.journals, &self.streams] {

@@ -208,6 +208,7 @@ pub fn prepare(
     files.write(data_folder::make).map_err(|failed| PrepareRefusal::folder(&failed.path, &failed.error))?;
     // Ranks of another account do not get into the cluster's folder.
     let hook_root = if account.is_some() { launch_folder.as_path() } else { cluster.root() };
+    bundle.secret_variables.clone_from(&assignment.secret_variables);
     bundle.hook = hook(&assignment.policy, &site, hook_root);
     if let Some(account) = account {
         run_as::open_launch(&launch_folder, &account)

@@ -82,6 +82,9 @@ pub struct NodeBundle {
     /// Whose processes the ranks are; the supervisor's own account where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<SystemAccount>,
+    /// Variables whose values are written down nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_variables: Vec<String>,
 }
 
 /// How the nodes of a run come together.

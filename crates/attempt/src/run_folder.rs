@@ -3,6 +3,7 @@
 //! ```text
 //! <base>/<run id>/{journal.ndjson, result.json}
 //! <base>/<run id>/attempt_<n>/<local rank>/{stdout.log, stderr.log, error.json, exit.json, progress.ndjson}
+//! <base>/<run id>/attempt_<n>/<first local rank>/start.json
 //! <base>/<run id>/attempt_<n>/hang.txt
 //! <base>/<run id>/outputs/checkpoints
 //! ```
@@ -47,6 +48,12 @@ impl RankFolder {
         let is_empty = |name: &str| self.path.join(name).metadata().is_ok_and(|meta| meta.len() == 0);
         let name = if is_empty("stderr.log") && !is_empty("stdout.log") { "stdout.log" } else { "stderr.log" };
         self.path.join(name)
+    }
+
+    /// What all ranks of a node were started with; in the folder of the first of them, since beside those there is nothing but
+    /// folders of ranks for who knows torchrun's layout.
+    pub fn start_file(&self) -> PathBuf {
+        self.path.join("start.json")
     }
 
     pub fn error_file(&self) -> PathBuf {

@@ -72,6 +72,8 @@ pub struct WelcomedAs {
     pub credential: Option<String>,
     /// As the header has it.
     pub epoch: String,
+    /// Whether it knows the stream of what ranks were started with; to an older server that is an address that does not exist.
+    pub takes_starts: bool,
 }
 
 #[derive(Deserialize)]

@@ -18,6 +18,8 @@ pub struct UploadFile<F> {
     pub of_rank: Option<(u32, u32)>,
     /// What the server has of the journal of its run.
     pub journal: JournalSent,
+    /// Whether the server does not take its kind: it is neither sent nor waited for.
+    pub is_withheld: bool,
     tail: F,
     /// How much the server has; none when it must be asked.
     arrived: Option<u64>,
@@ -49,6 +51,7 @@ impl<F: GrowingFile> UploadFile<F> {
             path,
             of_rank: None,
             journal: JournalSent::Partly,
+            is_withheld: false,
             tail,
             arrived,
             is_open: true,
@@ -59,11 +62,16 @@ impl<F: GrowingFile> UploadFile<F> {
 
     /// When it wants to be tried again, if it waits for that.
     pub fn waits_until(&self) -> Option<Instant> {
-        self.not_before.filter(|_| self.is_open)
+        self.not_before.filter(|_| self.has_more())
+    }
+
+    /// Whether there may be something that the server takes.
+    pub fn has_more(&self) -> bool {
+        self.is_open && !self.is_withheld
     }
 
     pub fn is_due(&self, now: Instant) -> bool {
-        self.is_open && self.not_before.is_none_or(|at| now >= at)
+        self.has_more() && self.not_before.is_none_or(|at| now >= at)
     }
 
     /// Sends one piece, or asks where to begin.

@@ -12,6 +12,9 @@ use super::UploadKind;
 use super::file::UploadFile;
 use super::tail::Tail;
 
+/// The stream of what ranks were started with.
+const START: &str = "start";
+
 /// What is to be sent of a run.
 #[derive(Clone, Debug)]
 pub struct UploadPlan {
@@ -37,6 +40,7 @@ pub struct UploadSet {
     pub ends: bool,
     pub unwanted: bool,
     journal: JournalSent,
+    takes_starts: bool,
 }
 
 /// A folder that is worth watching, and the files that lie in it.
@@ -58,6 +62,7 @@ impl UploadSet {
             ends: false,
             unwanted: false,
             journal: JournalSent::Partly,
+            takes_starts: false,
         }
     }
 
@@ -97,17 +102,21 @@ impl UploadSet {
             for (local_rank, rank) in (0..).zip(self.what.ranks.clone()) {
                 let folder = RankFolder::of(&self.what.folder, attempt, local_rank);
                 let begin = self.files.len();
-                for (stream, file) in [
+                // What all ranks were started with lies with the first.
+                let of_node = (local_rank == 0).then(|| (START, folder.start_file()));
+                let of_rank = [
                     ("stdout", folder.path.join("stdout.log")),
                     ("stderr", folder.path.join("stderr.log")),
                     ("progress", folder.progress_file()),
-                ] {
+                ];
+                for (stream, file) in of_rank.into_iter().chain(of_node) {
                     let path = format!("/api/agent/v1/runs/{}/streams/{attempt}/{rank}/{stream}", self.what.run);
                     self.add(path, file, Some((attempt, rank)));
                 }
                 places.push(WatchedFolder { folder: folder.path, files: begin..self.files.len() });
             }
             places.extend(self.add_evidence(attempt));
+            self.withhold();
         }
         let begun = attempt_folder(&self.what.folder, self.next_attempt);
         if begun.is_dir() {
@@ -124,6 +133,19 @@ impl UploadSet {
         let path = format!("/api/agent/v1/runs/{}/streams/{attempt}/{rank}/hang", self.what.run);
         self.add(path, hang_file(&self.what.folder, attempt), Some((attempt, rank)));
         Some(WatchedFolder { folder: attempt_folder(&self.what.folder, attempt), files: begin..self.files.len() })
+    }
+
+    /// Whether the server takes what ranks were started with: one may be replaced by an older one and back.
+    pub fn server_takes_starts(&mut self, takes_starts: bool) {
+        self.takes_starts = takes_starts;
+        self.withhold();
+    }
+
+    fn withhold(&mut self) {
+        let is_start = |path: &str| path.rsplit('/').next() == Some(START);
+        for file in self.files.iter_mut().filter(|file| is_start(&file.path)) {
+            file.is_withheld = !self.takes_starts;
+        }
     }
 
     fn add(&mut self, path: String, file: PathBuf, of_rank: Option<(u32, u32)>) {
@@ -152,7 +174,7 @@ impl UploadSet {
     pub fn is_done(&self) -> bool {
         // Streams are taken once the journal has told of their attempt; one that was deleted never will.
         let has_journal = self.what.folder.join(journal::FILE_NAME).try_exists().unwrap_or(true);
-        let all_sent = self.is_listed && self.files.iter().all(|file| !file.is_open);
+        let all_sent = self.is_listed && !self.files.iter().any(UploadFile::has_more);
         self.ends && (self.unwanted || !has_journal || all_sent)
     }
 }
@@ -210,10 +232,11 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("attempt_2/1")).unwrap();
         let places = set.discover();
         let last = &places[places.len() - 2..];
-        assert_eq!((last[0].folder.clone(), last[0].files.clone()), (folder.path().join("attempt_2/1"), 3..6));
-        assert_eq!((last[1].folder.clone(), last[1].files.clone()), (folder.path().join("attempt_2"), 6..7));
-        assert_eq!(set.files[6].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/4/hang");
-        assert_eq!(set.files[5].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/5/progress");
+        assert_eq!((last[0].folder.clone(), last[0].files.clone()), (folder.path().join("attempt_2/1"), 4..7));
+        assert_eq!((last[1].folder.clone(), last[1].files.clone()), (folder.path().join("attempt_2"), 7..8));
+        assert_eq!(set.files[3].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/4/start");
+        assert_eq!(set.files[7].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/4/hang");
+        assert_eq!(set.files[6].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/5/progress");
         assert!(set.discover().is_empty());
     }
 
@@ -224,7 +247,7 @@ mod tests {
         let mut set = set(folder.path(), UploadKind::Streams);
         set.ends = true;
         set.discover();
-        assert_eq!(set.files.len(), 7);
+        assert_eq!(set.files.len(), 8);
         assert!(set.is_done(), "without a journal nothing of it is ever taken");
         std::fs::write(folder.path().join(journal::FILE_NAME), "").unwrap();
         assert!(!set.is_done());
@@ -238,7 +261,7 @@ mod tests {
         let mut set = set(folder.path(), UploadKind::Streams);
         std::fs::create_dir_all(folder.path().join("attempt_4/1")).unwrap();
         set.discover();
-        assert_eq!(set.files.len(), 7);
+        assert_eq!(set.files.len(), 8);
         assert!(set.files[0].path.ends_with("/streams/5/4/stdout"), "{}", set.files[0].path);
         assert!(set.discover().is_empty());
     }
@@ -252,7 +275,32 @@ mod tests {
         assert_eq!(set.files.len(), 0, "the other rank's folder is still to come");
         std::fs::create_dir_all(folder.path().join("attempt_3/1")).unwrap();
         set.discover();
-        assert_eq!(set.files.len(), 14);
+        assert_eq!(set.files.len(), 16);
+    }
+
+    #[test]
+    fn what_an_older_server_does_not_know_is_neither_sent_to_it_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("attempt_2/1")).unwrap();
+        std::fs::write(folder.path().join(journal::FILE_NAME), "").unwrap();
+        let mut set = set(folder.path(), UploadKind::Streams);
+        set.ends = true;
+        set.discover();
+        let now = std::time::Instant::now();
+        let due = |set: &UploadSet| -> Vec<String> {
+            let due = set.files.iter().filter(|file| file.is_due(now));
+            due.filter_map(|file| file.path.rsplit('/').next().map(str::to_owned)).collect()
+        };
+        assert!(!due(&set).contains(&"start".to_owned()), "before a server has said that it takes it");
+        set.server_takes_starts(true);
+        assert_eq!(due(&set).iter().filter(|name| *name == "start").count(), 1);
+        set.files.iter_mut().filter(|file| !file.path.ends_with("/start")).for_each(|file| file.is_open = false);
+        assert!(!set.is_done());
+        set.server_takes_starts(false);
+        assert!(set.is_done() && due(&set).is_empty());
+        std::fs::create_dir_all(folder.path().join("attempt_3/1")).unwrap();
+        set.discover();
+        assert!(!due(&set).contains(&"start".to_owned()), "of a later attempt neither");
     }
 
     #[test]

@@ -135,7 +135,9 @@ impl Work {
             match self.inbox.try_recv() {
                 Ok(UploadOrder::Add { run, folder, ranks, first_attempt, is_fresh }) => {
                     let what = UploadPlan { run: run.clone(), folder, ranks, first_attempt, is_fresh };
-                    self.sets.insert(run.clone(), UploadSet::new(what, self.kind));
+                    let mut set = UploadSet::new(what, self.kind);
+                    set.server_takes_starts(self.client.sender.as_ref().is_some_and(|sender| sender.takes_starts));
+                    self.sets.insert(run.clone(), set);
                     self.discover(&run);
                 }
                 Ok(UploadOrder::Rest(run)) => {
@@ -152,6 +154,7 @@ impl Work {
                 }
                 Ok(UploadOrder::Drop(run)) => self.forget(&run),
                 Ok(UploadOrder::Welcomed(sender)) => {
+                    self.sets.values_mut().for_each(|set| set.server_takes_starts(sender.takes_starts));
                     self.client.sender = Some(sender);
                     (self.away_until, self.pause) = (None, FIRST_PAUSE);
                 }

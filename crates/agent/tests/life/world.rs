@@ -182,6 +182,9 @@ pub fn outlive() {
         assert_eq!(server.stream(&format!("{run}/streams/2/{rank}/stderr")), said);
         assert_eq!(server.stream(&format!("{run}/streams/2/{rank}/progress")), "{\"step\":1}\n");
     }
+    let started = server.stream(&format!("{run}/streams/2/0/start"));
+    assert!(started.contains("\"node\":\"gn6\"") && started.contains("\"WORLD_SIZE\""), "{started}");
+    assert_eq!(server.stream(&format!("{run}/streams/2/1/start")), "", "it stands with the first rank");
     let folder = data.path().join("c1/runs").join(run);
     let journal = server.stream(&format!("{run}/journal"));
     assert_eq!(journal, std::fs::read_to_string(folder.join("journal.ndjson")).unwrap());

@@ -105,6 +105,7 @@ pub fn prepare(
         stderr_filters: Vec::new(),
         hook: None,
         account: None,
+        secret_variables: Vec::new(),
     };
     Ok(Prepared { bundle, files })
 }

@@ -4,7 +4,7 @@
 //! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, wherever the decision is made: by the
 //! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`], and those who come as [`pending_peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
-//! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
+//! [`start_notes`] write down what ranks were started with. The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
 //! the [`step_watch`] after steps that ranks report, the [`rank_watch`] after ranks that hang, with what [`hang_evidence`] gathers, the [`device_watch`] after GPUs that fail,
 //! the [`warden_watch`] after a warden that stands still.
 
@@ -24,6 +24,7 @@ mod rank_processes;
 mod rank_watch;
 #[cfg(test)]
 mod relayed_links;
+mod start_notes;
 mod start_up;
 mod step_watch;
 mod warden_watch;
