@@ -54,7 +54,7 @@ fn a_task_is_called_by_id_number_name_or_last() {
     {
         assert_eq!(data(&fleet, &["task", "show", called])["id"], id, "{called}");
     }
-    for verb in ["logs", "explain", "events", "ranks", "metrics", "wait"] {
+    for verb in ["logs", "explain", "events", "ranks", "launch", "metrics", "wait"] {
         assert_eq!(fermi(&fleet, &["task", verb, "heal"]).code(), Some(0), "{verb}");
     }
     let deleted = fermi(&fleet, &["task", "delete", "last", "1"]);

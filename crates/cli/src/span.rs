@@ -53,6 +53,13 @@ pub fn clock(then_ms: u64) -> String {
     })
 }
 
+/// Date and time of day.
+pub fn date(then_ms: u64) -> String {
+    local(then_ms).map_or_else(String::new, |at| {
+        format!("{:04}-{:02}-{:02} {}", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday, clock(then_ms))
+    })
+}
+
 /// Date and time without a sign that a file name could not have, in the order in which they sort.
 pub fn stamp(then_ms: u64) -> String {
     local(then_ms).map_or_else(String::new, |at| {

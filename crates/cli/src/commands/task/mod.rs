@@ -10,6 +10,7 @@ mod events;
 mod explain;
 mod file;
 mod find;
+mod launch;
 pub mod ledger;
 mod list;
 pub mod logs;
@@ -55,6 +56,7 @@ pub enum Verb {
     Explain(explain::ExplainFlags),
     Events(events::EventsFlags),
     Ranks(ranks::RanksFlags),
+    Launch(launch::LaunchFlags),
     Stacks(stacks::StacksFlags),
     Metrics(metrics::MetricsFlags),
     Stop(stop::StopFlags),
@@ -76,6 +78,7 @@ pub fn execute(verb: &Verb) -> ExitCode {
         Verb::Explain(flags) => explain::execute(flags),
         Verb::Events(flags) => events::execute(flags),
         Verb::Ranks(flags) => ranks::execute(flags),
+        Verb::Launch(flags) => launch::execute(flags),
         Verb::Stacks(flags) => stacks::execute(flags),
         Verb::Metrics(flags) => metrics::execute(flags),
         Verb::Stop(flags) => stop::execute(flags),
