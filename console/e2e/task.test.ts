@@ -88,6 +88,28 @@ test('from a red square to the diagnosis, in both languages', async ({ visit }) 
   await page.getByRole('tab', { name: 'Diagnosis', selected: true }).waitFor();
 });
 
+test('what a rank was started with is shown, and how it differs from rank 0', async ({ visit }) => {
+  const id = await create('started-with', 'exit 0');
+  await expect
+    .poll(async () => (await api<{ status: string }>(server, `/training-tasks/${id}`)).status, { timeout: 40_000 })
+    .toBe('succeeded');
+  const { page } = await visit(`${base}/training/${id}?tab=launch`);
+  await page.getByText("sh -c 'exit 0'").waitFor();
+  const variables = page.getByRole('region', { name: /变量/ });
+  expect(await variables.getByRole('row', { name: /^LOCAL_RANK 0$/ }).count()).toBe(1);
+  await page.getByLabel('rank', { exact: true }).fill('1');
+  await variables.getByRole('row', { name: /^LOCAL_RANK 1 0$/ }).waitFor();
+  expect(page.url()).toContain('rank=1');
+  await page.getByRole('checkbox', { name: /只看与 rank 0 不同的/ }).click();
+  expect(await variables.getByRole('row', { name: /^MASTER_PORT/ }).count()).toBe(0);
+  await page.getByLabel('搜索变量').fill('local_rank');
+  expect(await variables.getByRole('row').count()).toBe(2);
+  await page.getByText('启动方案').click();
+  await page.getByText(/尖括号/).waitFor();
+  await page.reload();
+  await page.getByText(/尖括号/).waitFor();
+});
+
 test('several tasks are stopped in one call, and filters live in the address', async ({ visit }) => {
   const ids = [await create('bulk-one', 'sleep 60'), await create('bulk-two', 'sleep 60')];
   const { page } = await visit(`${base}/training?q=bulk-`);

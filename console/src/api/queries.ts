@@ -102,6 +102,23 @@ export const launchQuery = (id: string) =>
     queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}/launch', { params: { path: { id } }, signal })),
   });
 
+type StartParams = { rank: number; attempt?: number | undefined; isLive: boolean };
+
+/** What a rank was started with: that never changes, but comes a moment after the rank has begun. */
+export const startQuery = (id: string, { rank, attempt, isLive }: StartParams) =>
+  queryOptions({
+    queryKey: [...keys.task(id), 'start', rank, attempt ?? null],
+    queryFn: ({ signal }) =>
+      q(
+        client.GET('/api/v1/training-tasks/{id}/start', {
+          params: { path: { id }, query: attempt === undefined ? { rank } : { rank, attempt } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (isLive && query.state.data === undefined ? OFTEN : false),
+  });
+
 export const explainQuery = (id: string) =>
   queryOptions({
     queryKey: [...keys.task(id), 'explain'],

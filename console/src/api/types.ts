@@ -22,6 +22,7 @@ export type ServerStatus = Schemas['ServerStatus'];
 export type Rank = Schemas['Rank'];
 export type Stacks = Schemas['Stacks'];
 export type Launch = Schemas['Launch'];
+export type RankStart = Schemas['RankStart'];
 export type Explanation = Schemas['Explanation'];
 export type Series = Schemas['Series'];
 export type Metrics = Schemas['Metrics'];

@@ -6,7 +6,13 @@ export type TabName = (typeof TABS)[number];
 const STREAMS = ['stdout', 'stderr', 'hang'] as const;
 
 /** What the address of this page holds behind the question mark. */
-export type TaskSearch = LogSearchState & { tab?: TabName; x?: 'step'; rank?: number; kind?: string };
+export type TaskSearch = LogSearchState & {
+  tab?: TabName;
+  x?: 'step';
+  rank?: number;
+  kind?: string;
+  launch?: 'planned';
+};
 
 const text = (value: unknown): string | undefined => {
   const found = typeof value === 'number' ? String(value) : value;
@@ -30,6 +36,7 @@ export function readSearch(search: Record<string, unknown>): TaskSearch {
     x: search.x === 'step' ? 'step' : undefined,
     rank: whole(search.rank),
     kind: text(search.kind),
+    launch: search.launch === 'planned' ? 'planned' : undefined,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as TaskSearch;
 }
