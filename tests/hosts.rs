@@ -279,6 +279,41 @@ fn an_elastic_run_goes_on_with_those_who_remain_and_takes_in_who_comes_back() {
     (1..=3).for_each(|host| hosts.place(host).assert_empty());
 }
 
+/// The firewall of the first host ends the link there, and the second hears nothing of it: it trains on until its lease is over.
+#[test]
+fn an_elastic_run_whose_link_was_reset_on_one_side_goes_on_when_the_other_sides_ranks_have_ended() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let shared = tempfile::tempdir().unwrap();
+    let (beat, began) = (shared.path().join("beat"), shared.path().join("began"));
+    let script = format!(
+        "if [ $WORLD_SIZE -eq 1 ]; then date +%s%N > {began}; exit 0; fi; [ $RANK -eq 0 ] && exec sleep 600; \
+         while true; do date +%s%N >> {beat}; done",
+        began = began.display(),
+        beat = beat.display()
+    );
+    let start = |host: usize| {
+        let options = ["--nnodes", "1:2", "--rdzv-endpoint", "10.77.0.1:29555", "--rdzv-conf", "last_call_timeout=60"];
+        let mut command = hosts.run(host, &options);
+        command.args(["--node-lost-after", "8", "--max-restarts", "2", "-n", "1", "--no-python", "sh", "-c", &script]);
+        Run::start(&mut command)
+    };
+    let (first, second) = (start(1), start(2));
+    eventually("rank 1 to write", || beat.exists().then_some(()));
+    hosts.reset_to(1, "10.77.0.2");
+    first.says("gn2 is out of reach and has not said that its ranks have ended");
+    second.says("this node's ranks were ended, connecting again");
+    first.ended().expect(0);
+    second.signal(libc::SIGTERM);
+    second.ended().expect(143);
+    // A rank that is killed leaves the beginning of a number at most.
+    let last = |path: &std::path::Path| {
+        let times = std::fs::read_to_string(path).unwrap();
+        times.lines().filter(|line| line.len() == 19).filter_map(|line| line.parse::<u64>().ok()).max().unwrap()
+    };
+    let (wrote, next) = (last(&beat), last(&began));
+    assert!(wrote < next, "rank 1 wrote at {wrote} and the next attempt began at {next}");
+}
+
 #[test]
 fn a_taken_port_is_named_with_its_holder() {
     let Some(hosts) = Hosts::new(1) else { return };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Ended, Place, Run, host_name, script};
+use crate::support::{self, Ended, Place, Run, host_name, script};
 use serde_json::Value;
 
 /// Writes down who it is, and fails in all attempts before the one that is named.
@@ -201,4 +201,45 @@ sys.exit(0 if os.environ['FERMI_ATTEMPT'] == '3' else 5)
 ";
     let train = place.file("a.py", body);
     Run::whole(place.run(["-n", "2", "--max-restarts", "2"]).arg(train)).expect(0);
+}
+
+/// A rank that writes to a disk which does not answer is deaf to SIGKILL until it does.
+#[test]
+fn no_attempt_begins_beside_a_rank_that_cannot_be_killed() {
+    if support::is_left_out("mount") {
+        return;
+    }
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let (disk, image, frozen, thaw, thawed) = (at("disk"), at("image"), at("frozen"), at("thaw"), at("thawed"));
+    fs::create_dir(&disk).unwrap();
+    let train = place.file(
+        "train.sh",
+        format!(
+            "case $FERMI_ATTEMPT:$RANK in\n\
+             1:0) fsfreeze -f {disk}; touch {frozen}; echo late > {disk}/written ;;\n\
+             1:1) until [ -e {frozen} ]; do sleep 0.05; done; exit 3 ;;\n\
+             *) [ -e {thawed} ] || exit 9 ;;\n\
+             esac\n"
+        ),
+    );
+    // The disk answers again when the test says so, or has gone.
+    let (fermi, folder) = (env!("CARGO_BIN_EXE_fermi"), place.path().display());
+    let line = format!(
+        "(exec 9< {disk}; until [ -e {thaw} ] || [ ! -d {folder} ]; do sleep 0.05; done; touch {thawed}; fsfreeze -u /proc/self/fd/9) & \
+         exec {fermi} run --json -n 2 --max-restarts 1 --no-python sh {}",
+        train.display()
+    );
+    let mut command = place.with_mounts(&format!(
+        "truncate -s 8M '{image}' && mkfs.ext4 -qF '{image}' && mount -o loop '{image}' '{disk}'"
+    ));
+    let run = Run::start(command.args(["sh", "-c", &line]));
+    let held_back = run.event("restart.heldBack");
+    assert!(
+        held_back["text"]["en"].as_str().unwrap().starts_with("processes of attempt 1 cannot be killed"),
+        "{held_back}"
+    );
+    fs::write(&thaw, "").unwrap();
+    let ended = run.ended().expect(0);
+    assert_eq!(ended.events_named("attempt.started").len(), 2);
 }

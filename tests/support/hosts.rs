@@ -93,6 +93,13 @@ impl Hosts {
         self.filter(host, "deaf", &format!("ip saddr {to} drop"));
     }
 
+    /// Answers what a host sends to this address with a reset, as a firewall of that host does: its connections end there, and the
+    /// other side hears nothing of it.
+    pub fn reset_to(&self, host: usize, address: &str) {
+        let rule = format!("oifname \"eth0\" ip daddr {address} meta l4proto tcp reject with tcp reset");
+        self.rule(host, "refuse", "output", &rule);
+    }
+
     /// Takes all rules of a host away.
     pub fn clear(&self, host: usize) {
         let mut command = Command::new("ip");
@@ -114,8 +121,12 @@ impl Hosts {
 
     /// One rule over the packets that reach a host.
     fn filter(&self, host: usize, table: &str, rule: &str) {
+        self.rule(host, table, "input", &format!("iifname \"eth0\" {rule}"));
+    }
+
+    fn rule(&self, host: usize, table: &str, hook: &str, rule: &str) {
         let rules = format!(
-            "table inet {table} {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" {rule}\n }}\n}}\n"
+            "table inet {table} {{\n chain {hook} {{\n type filter hook {hook} priority 0;\n {rule}\n }}\n}}\n"
         );
         let file = self.place(host).file(&format!("{table}.nft"), rules);
         let mut command = Command::new("ip");

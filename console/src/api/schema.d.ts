@@ -10097,7 +10097,7 @@ export interface components {
         Verdict: {
             /**
              * @description `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `timeLimitReached`, `supervisorLost`, `nodeLost`,
-             *     `superseded` or `launchRefused`.
+             *     `resultUnknown`, `superseded` or `launchRefused`.
              */
             kind: string;
             class?: components["schemas"]["FailureClass"] | null;

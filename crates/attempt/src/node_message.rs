@@ -177,6 +177,12 @@ pub enum NodeReport {
         generation: u64,
     },
     Swept,
+    /// The answer to a sweep that has left something: these processes do not die. [`NodeReport::Swept`] follows when they have.
+    StillThere {
+        pids: Vec<i32>,
+    },
+    /// All that ran there was ended, and the node leaves: its link is about to close.
+    NothingLeft,
     /// The user at that node asks for the end of the run.
     StopAsked {
         signal: i32,

@@ -10,6 +10,7 @@ use fermi_domain::ladder::{Rung, StopReason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 
 use super::judgement::{Case, Ended, NeverCame, Returned};
+use super::remnants::Remnants;
 use super::vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::node_message::{NodeReport, RankSeen};
 use fermi_domain::event::{Outcome, RunEvent, StopCause};
@@ -50,6 +51,11 @@ pub(super) enum State {
     BackingOff {
         until: u64,
     },
+    /// Something of the attempt before may still live.
+    HeldBack {
+        until: u64,
+        gives_up_at: u64,
+    },
     Over,
 }
 
@@ -62,6 +68,7 @@ pub struct Coordinator {
     pub(super) lost: BTreeMap<usize, (u64, Loss)>,
     /// Nodes that go when the attempt has ended.
     pub(super) leaving: BTreeSet<usize>,
+    pub(super) remnants: Remnants,
     pub(super) state: State,
     pub(super) attempt: u32,
     pub(super) restarts_used: u32,
@@ -91,6 +98,7 @@ impl Coordinator {
             nodes: Vec::new(),
             lost: BTreeMap::new(),
             leaving: BTreeSet::new(),
+            remnants: Remnants::default(),
             state: State::Idle,
             restarts_used: 0,
             start_up_failures_in_a_row: 0,
@@ -121,7 +129,8 @@ impl Coordinator {
             | State::Gathering { until }
             | State::Stopping { until, .. }
             | State::Killing { until }
-            | State::BackingOff { until } => Some(*until),
+            | State::BackingOff { until }
+            | State::HeldBack { until, .. } => Some(*until),
             State::Idle | State::Sweeping { .. } | State::Over => None,
         }
     }
@@ -131,7 +140,7 @@ impl Coordinator {
         match input {
             RunInput::Begin => self.assemble(now_ms),
             RunInput::Assembled { nodes } => self.assembled(nodes, now_ms),
-            RunInput::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
+            RunInput::NodeLost { node, loss, may_run_until_ms } => self.node_lost(node, loss, may_run_until_ms, now_ms),
             RunInput::NodeLeaves { node, signal } => self.node_leaves(node, signal, now_ms),
             RunInput::Reported { node, report } => self.reported(node, report, now_ms),
             RunInput::StopAsked { signal } => self.stop_asked(signal, now_ms),
@@ -153,6 +162,7 @@ impl Coordinator {
             }
             NodeReport::NotJoined { missing, ranks } => self.not_joined(node, &missing, &ranks, now_ms),
             NodeReport::Swept => self.swept(node, now_ms),
+            NodeReport::StillThere { pids } => self.still_there(node, pids, now_ms),
             NodeReport::Surveyed { found, .. } => self.surveyed(node, found, now_ms),
             NodeReport::Superseded { generation } => self.superseded(node, generation, now_ms),
             // A node that can be spared comes as an input of its own.
@@ -163,6 +173,7 @@ impl Coordinator {
             | NodeReport::HangTold { .. }
             | NodeReport::Alive
             | NodeReport::LinkForged
+            | NodeReport::NothingLeft
             | NodeReport::Ping { .. } => {}
         }
     }
@@ -181,10 +192,11 @@ impl Coordinator {
         }
     }
 
-    fn node_lost(&mut self, node: usize, loss: Loss, now_ms: u64) {
+    fn node_lost(&mut self, node: usize, loss: Loss, may_run_until_ms: u64, now_ms: u64) {
         if node >= self.nodes.len() || self.lost.contains_key(&node) {
             return;
         }
+        self.mind_out_of_reach(node, may_run_until_ms);
         self.lost.insert(node, (now_ms, loss));
         self.alive.retain(|_, home| *home != node);
         self.unanswered.remove(&node);
@@ -199,7 +211,11 @@ impl Coordinator {
             }
             // No rank was started, so nothing is lost but the node: it is waited for as before.
             State::Surveying { .. } => self.assemble(now_ms),
-            State::Idle | State::Assembling { .. } | State::BackingOff { .. } | State::Over => {}
+            State::Idle
+            | State::Assembling { .. }
+            | State::BackingOff { .. }
+            | State::HeldBack { .. }
+            | State::Over => {}
         }
     }
 
@@ -218,6 +234,7 @@ impl Coordinator {
             | State::Killing { .. }
             | State::Sweeping { .. }
             | State::BackingOff { .. }
+            | State::HeldBack { .. }
             | State::Over => {}
         }
     }
@@ -266,6 +283,7 @@ impl Coordinator {
             | State::Surveying { .. }
             | State::Sweeping { .. }
             | State::BackingOff { .. }
+            | State::HeldBack { .. }
             | State::Over => {}
         }
     }
@@ -376,7 +394,11 @@ impl Coordinator {
             }
             // The failed attempt is being ended already; asking means that there shall be no other.
             State::Stopping { .. } | State::Killing { .. } | State::Sweeping { .. } => self.stopped_by = Some(signal),
-            State::Idle | State::Assembling { .. } | State::Surveying { .. } | State::BackingOff { .. } => {
+            State::Idle
+            | State::Assembling { .. }
+            | State::Surveying { .. }
+            | State::BackingOff { .. }
+            | State::HeldBack { .. } => {
                 self.stopped_by = Some(signal);
                 self.conclude_stopped();
             }
@@ -390,9 +412,11 @@ impl Coordinator {
                 self.stopped_by.get_or_insert(libc::SIGKILL);
                 self.kill(now_ms);
             }
-            State::Idle | State::Assembling { .. } | State::Surveying { .. } | State::BackingOff { .. } => {
-                self.stop_asked(libc::SIGKILL, now_ms);
-            }
+            State::Idle
+            | State::Assembling { .. }
+            | State::Surveying { .. }
+            | State::BackingOff { .. }
+            | State::HeldBack { .. } => self.stop_asked(libc::SIGKILL, now_ms),
             State::Killing { .. } | State::Sweeping { .. } | State::Over => {}
         }
     }
@@ -422,42 +446,33 @@ impl Coordinator {
                 }
             }
             State::Killing { .. } => self.sweep(),
-            State::BackingOff { .. } => self.begin_again(now_ms),
+            State::BackingOff { .. } | State::HeldBack { .. } => self.begin_again(now_ms),
             State::Idle | State::Sweeping { .. } | State::Over => {}
         }
     }
 
-    fn swept(&mut self, node: usize, now_ms: u64) {
-        let State::Sweeping { waiting_for } = &mut self.state else { return };
-        waiting_for.remove(&node);
-        if waiting_for.is_empty() {
-            self.all_swept(now_ms);
-        }
-    }
-
-    fn all_swept(&mut self, now_ms: u64) {
-        let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node));
-        let went_wrong = !self.failed.is_empty() || !self.never_came.missing.is_empty() || is_lost;
+    pub(super) fn all_swept(&mut self, now_ms: u64) {
         if self.superseded_by.is_some() {
             self.conclude_superseded();
         } else if self.stopped_by.is_some() {
             self.conclude_stopped();
-        } else if went_wrong {
+        } else if self.has_gone_wrong() {
             self.attempt_failed(now_ms);
         } else if !self.leaving.is_empty() {
             // Nothing has failed, so it costs no restart.
-            self.assemble(now_ms);
+            self.begin_again(now_ms);
         } else {
             self.finish(Outcome::Succeeded, Verdict::of(VerdictKind::Succeeded));
         }
     }
 
-    /// With all nodes there the next attempt starts at once; else they are waited for.
-    fn begin_again(&mut self, now_ms: u64) {
-        if self.lost.is_empty() && !self.policy.elastic { self.start(now_ms) } else { self.assemble(now_ms) }
+    /// Whether the attempt has ended otherwise than by success or on request.
+    pub(super) fn has_gone_wrong(&self) -> bool {
+        let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node));
+        !self.failed.is_empty() || !self.never_came.missing.is_empty() || is_lost
     }
 
-    fn conclude_stopped(&mut self) {
+    pub(super) fn conclude_stopped(&mut self) {
         let signal = self.stopped_by.unwrap_or(libc::SIGTERM);
         self.finish(Outcome::Stopped { signal }, Verdict::of(VerdictKind::StoppedByUser));
     }
@@ -509,7 +524,7 @@ impl Coordinator {
         self.effects.push(RunEffect::Tell(event));
     }
 
-    fn case(&self) -> Case<'_> {
+    pub(super) fn case(&self) -> Case<'_> {
         let Self { nodes, failed, returned, never_came, lost, .. } = self;
         Case { nodes, failed, returned, never_came, lost }
     }

@@ -6,6 +6,7 @@
 
 mod judgement;
 mod machine;
+mod remnants;
 mod survey;
 #[cfg(test)]
 mod tests;

@@ -68,9 +68,11 @@ impl Coordinator {
     pub(super) fn superseded(&mut self, node: usize, generation: u64, now_ms: u64) {
         self.superseded_by.get_or_insert((node, generation));
         match self.state {
-            State::Idle | State::Assembling { .. } | State::Surveying { .. } | State::BackingOff { .. } => {
-                self.conclude_superseded();
-            }
+            State::Idle
+            | State::Assembling { .. }
+            | State::Surveying { .. }
+            | State::BackingOff { .. }
+            | State::HeldBack { .. } => self.conclude_superseded(),
             State::Running { .. } | State::Gathering { .. } | State::Stopping { .. } if self.alive.is_empty() => {
                 self.sweep();
             }

@@ -39,13 +39,13 @@ pub struct NodeRanks {
 /// How a node was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Its supervisor died, and with it all that ran there.
+    /// Its link closed: its supervisor died, unless something between the machines has closed it.
     SupervisorDied,
     /// Its supervisor died when its lease from the coordinator must have ended.
     LeaseEnded,
     /// Nothing was heard of it for longer than the run allows.
     Silent,
-    /// What came over its link was not sent so; its own supervisor ends what runs there when the link is closed.
+    /// What came over its link was not sent so; its own supervisor ends what runs there when it sees the link closed.
     LinkForged,
 }
 
@@ -72,6 +72,8 @@ pub enum RunInput {
     NodeLost {
         node: usize,
         loss: Loss,
+        /// Until when its ranks may go on; the past where it is known that they have ended.
+        may_run_until_ms: u64,
     },
     /// A node of an elastic run that has enough others wants to go, with this signal to its ranks.
     NodeLeaves {

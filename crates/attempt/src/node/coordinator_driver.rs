@@ -331,6 +331,7 @@ impl CoordinatorDriver {
             event,
             RunEvent::CheckpointsFound { .. }
                 | RunEvent::NodeLeaves { .. }
+                | RunEvent::RestartHeldBack { .. }
                 | RunEvent::RanksWaiting { .. }
                 | RunEvent::RanksMet { .. }
         );
@@ -434,15 +435,19 @@ impl CoordinatorDriver {
                 }
                 self.take_reports(number, reports, node);
             }
-            PeerNews::Closed { number, unanswered, is_forged } => {
+            PeerNews::Closed { number, silence, unanswered, is_forged } => {
                 if !self.is_over {
-                    let lease = node.bundle().gathering.member_lease_ms().map(Duration::from_millis);
+                    let gathering = &node.bundle().gathering;
+                    let lease = gathering.member_lease_ms().map(Duration::from_millis);
                     let loss = match peers::has_lapsed(unanswered, lease) {
                         _ if is_forged => Loss::LinkForged,
                         true => Loss::LeaseEnded,
                         false => Loss::SupervisorDied,
                     };
-                    self.lose(number, loss, node);
+                    // That the link is closed is no word of the node's: it is given as long as one that is silent.
+                    let patience = Duration::from_millis(gathering.node_lost_after_ms);
+                    let may_run = silence.map(|silence| patience.saturating_sub(silence));
+                    self.lose(number, loss, may_run, node);
                 }
             }
         }
@@ -468,12 +473,6 @@ impl CoordinatorDriver {
         }
     }
 
-    fn mind_silence(&mut self, node: &mut Node) {
-        let patience = Duration::from_millis(node.bundle().gathering.node_lost_after_ms);
-        for silence in self.peers.mind_silence(SUSPECT_AFTER.min(patience / 2), patience) {
-            match silence {
-                Silence::Suspect { name, silent_ms } => node.record(RunEvent::NodeSuspect { name, silent_ms }),
-                Silence::Lost(number) => self.lose(number, Loss::Silent, node),
     /// Sends a node away with the reason, in words that its release knows.
     fn refuse(&mut self, pending: PendingPeer, greeting: &Greeting, refusal: JoinRefusal, node: &mut Node) {
         if self.refusals.may_be_told(Instant::now()) {
@@ -483,17 +482,28 @@ impl CoordinatorDriver {
         pending.refuse(&JoinAnswer::Refused(refusal.as_known_to(greeting.version)));
     }
 
+    fn mind_silence(&mut self, node: &mut Node) {
+        let patience = Duration::from_millis(node.bundle().gathering.node_lost_after_ms);
+        for silence in self.peers.mind_silence(SUSPECT_AFTER.min(patience / 2), patience) {
+            match silence {
+                Silence::Suspect { name, silent_ms } => node.record(RunEvent::NodeSuspect { name, silent_ms }),
+                Silence::Lost(number) => self.lose(number, Loss::Silent, Some(Duration::ZERO), node),
             }
         }
     }
 
-    fn lose(&mut self, number: usize, loss: Loss, node: &mut Node) {
+    /// Gives up a node, whose ranks may run for so long yet; none where it has said that they do not.
+    fn lose(&mut self, number: usize, loss: Loss, may_run: Option<Duration>, node: &mut Node) {
         let Some(name) = self.peers.remove(number) else { return };
         self.assembly.leave(number);
         let text = match loss {
-            Loss::SupervisorDied => {
-                Text::new("连接已断开：其 supervisor 已退出", "the connection is closed: its supervisor is gone")
+            Loss::SupervisorDied if may_run.is_none() => {
+                Text::new("该节点已结束其进程并离开", "it has ended its processes and left")
             }
+            Loss::SupervisorDied => Text::new(
+                "连接已断开：其 supervisor 已退出，或连接被中间设备切断",
+                "the connection is closed: its supervisor is gone, or something between the two machines has cut it",
+            ),
             Loss::LeaseEnded => Text::new(
                 "连接已断开：该节点太久没有得到主节点的回答，按租约结束了自己的进程",
                 "the connection is closed: it had no answer from the first node for too long, and ended its processes by its \
@@ -504,7 +514,9 @@ impl CoordinatorDriver {
         };
         node.record(RunEvent::NodeLost { name, text });
         if let Some(index) = self.order.iter().position(|seated| *seated == number) {
-            self.feed(RunInput::NodeLost { node: index, loss }, node);
+            let may_run = u64::try_from(may_run.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+            let may_run_until_ms = self.clock.ms().saturating_add(may_run);
+            self.feed(RunInput::NodeLost { node: index, loss, may_run_until_ms }, node);
         }
     }
 
@@ -525,15 +537,15 @@ impl CoordinatorDriver {
             let call = call.filter(|_| self.assembly.is_enough());
             let text = waiting(self.assembly.missing(), self.lease.port, &names, call);
             node.record(RunEvent::Waiting { text });
+            if let Some(text) = self.refusals.untold() {
+                node.record(RunEvent::Waiting { text });
+            }
         }
     }
 }
 
 /// Who is missing and who is there, and when an elastic run that has enough nodes starts without the others.
 fn waiting(missing: u32, port: u16, names: &[&str], call: Option<Duration>) -> Text {
-            if let Some(text) = self.refusals.untold() {
-                node.record(RunEvent::Waiting { text });
-            }
     let plural = if missing == 1 { "node" } else { "nodes" };
     let more = if names.len() > NAMED { " …" } else { "" };
     let (zh, en) = match names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ") {

@@ -403,7 +403,12 @@ impl EventLoop {
     /// A keeper of ours is dead: nothing stays.
     fn end_at_once(&mut self) {
         self.over = true;
-        self.node.end_at_once();
+        match &mut self.role {
+            CoordinatorRole::Elsewhere(follower) => follower.end_at_once(&mut self.node),
+            CoordinatorRole::Here(_) | CoordinatorRole::None => {
+                self.node.end_at_once();
+            }
+        }
     }
 }
 

@@ -27,7 +27,6 @@ use super::hang_evidence;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{self, RankProcess, RankProcesses};
 use super::rank_watch::{self, RankWatch};
-use super::start_notes::StartNotes;
 use super::step_watch::StepWatch;
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
@@ -43,6 +42,8 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// How long what ranks have left may go on when all of them have ended well: helpers that notice the end of their rank
 /// do so within this.
 const HELPERS_END: Duration = Duration::from_millis(300);
+/// How often it is looked whether what a sweep could not end is gone.
+const LOOK_AT_SURVIVORS_EVERY: Duration = Duration::from_millis(250);
 /// How many of those that do not are named.
 const NAMED: usize = 3;
 
@@ -66,10 +67,10 @@ pub struct Executor {
     steps: StepWatch,
     /// The start of the attempt that runs.
     started: Option<Start>,
-    /// What its ranks were started with, as long as that is not written down.
-    start_notes: Option<StartNotes>,
     /// Spent ranks of the attempt that hold nothing which is missed.
     passing: Vec<i32>,
+    /// When processes that a sweep could not end were last looked at.
+    survivors_looked: Option<Instant>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
     surveyed: Option<Fence>,
     /// What the terminal did not get and no event has told yet, and when one last did.
@@ -87,8 +88,8 @@ impl Executor {
             devices: DeviceWatch::new(),
             steps: StepWatch::default(),
             started: None,
-            start_notes: None,
             passing: Vec::new(),
+            survivors_looked: None,
             surveyed: None,
             bundle,
             ranks: RankProcesses::default(),
@@ -122,8 +123,8 @@ impl Executor {
         let watch = self.watch.as_ref().and_then(RankWatch::wake_in);
         let devices = if self.ranks.running.is_empty() { None } else { self.devices.wake_in() };
         let steps = self.steps.wake_in(Instant::now()).filter(|_| !self.ranks.running.is_empty());
-        let notes = self.start_notes.as_ref().map(|_| Duration::ZERO);
-        [self.parking.wake_in(), watch, devices, steps, notes].into_iter().flatten().min()
+        let survivors = self.survivors_looked.map(|at| LOOK_AT_SURVIVORS_EVERY.saturating_sub(at.elapsed()));
+        [self.parking.wake_in(), watch, devices, steps, survivors].into_iter().flatten().min()
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
@@ -147,8 +148,9 @@ impl Executor {
                 return vec![NodeReport::NotJoined { missing, ranks }];
             }
             NodeCommand::Sweep => {
-                self.sweep(events);
-                return vec![NodeReport::Swept];
+                let pids = self.sweep(events);
+                self.survivors_looked = (!pids.is_empty()).then(Instant::now);
+                return vec![if pids.is_empty() { NodeReport::Swept } else { NodeReport::StillThere { pids } }];
             }
             NodeCommand::Tell(event) => {
                 if let Some(event) = event {
@@ -181,13 +183,23 @@ impl Executor {
         if let Some(watch) = watch {
             reports.extend(watch.look(&ranks.running, parking, devices, bundle.run_folder.as_deref(), events));
         }
-        self.write_start_notes();
+        reports.extend(self.look_at_survivors());
         reports
     }
 
-    /// The first moment for it is when all nodes have been told to start. On a full disk the ranks run all the same.
-    fn write_start_notes(&mut self) {
-        let _ = self.start_notes.take().map(|notes| notes.write(&self.bundle, &self.parking));
+    /// What a sweep has left may die at last: when the disk answers again, or the driver.
+    fn look_at_survivors(&mut self) -> Option<NodeReport> {
+        self.survivors_looked.take_if(|at| at.elapsed() >= LOOK_AT_SURVIVORS_EVERY)?;
+        let below = procfs::descendants_but(nix::unistd::getpid().as_raw(), &self.parking.pids());
+        let mut living = below.iter().filter(|stat| !stat.is_zombie()).peekable();
+        if living.peek().is_none() {
+            return Some(NodeReport::Swept);
+        }
+        living.for_each(|stat| {
+            sweep::kill(stat);
+        });
+        self.survivors_looked = Some(Instant::now());
+        None
     }
 
     /// Takes out the ranks that have ended, or begin to and run no more.
@@ -324,19 +336,15 @@ impl Executor {
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
         self.order_parked(&facts);
-        let mut notes = StartNotes::new(start);
-        for (index, plan) in self.bundle.ranks.iter().enumerate() {
+        for plan in &self.bundle.ranks {
             let parking = &mut self.parking;
             let begin = |command| parking.begin(&plan.place, command, entrance.as_ref());
             match self.ranks.start(&self.bundle, plan, &facts, begin, &mut streams) {
-                Ok(process) => {
-                    notes.add(index, process);
-                    reports.push(NodeReport::RankStarted {
-                        rank: process.rank,
-                        local_rank: process.local_rank,
-                        pid: process.pid(),
-                    });
-                }
+                Ok(process) => reports.push(NodeReport::RankStarted {
+                    rank: process.rank,
+                    local_rank: process.local_rank,
+                    pid: process.pid(),
+                }),
                 Err(error) => {
                     reports.push(never_began(plan, &error));
                     reports.extend(self.never_tried());
@@ -345,7 +353,6 @@ impl Executor {
             }
         }
         self.parking.end_ordered();
-        self.start_notes = Some(notes);
         if let Err(error) = self.pump.add(streams) {
             // Ranks whose streams are not read would wait in a write.
             std::mem::take(&mut self.ranks).signal(libc::SIGKILL);
@@ -409,7 +416,8 @@ impl Executor {
             .collect()
     }
 
-    pub fn sweep(&mut self, events: &mut EventSink) {
+    /// Ends all that is left of the attempt; the answer is what could not be ended.
+    pub fn sweep(&mut self, events: &mut EventSink) -> Vec<i32> {
         self.surveyed = None;
         self.checkpoints.rest();
         self.watch.iter_mut().for_each(RankWatch::rest);
@@ -444,12 +452,13 @@ impl Executor {
         let patience = if swept.freeing.is_empty() { DRAIN } else { Duration::ZERO };
         let Swept { killed, survivors, freeing } = swept;
         if killed > 0 || kept.is_some() || !survivors.is_empty() || !freeing.is_empty() {
+            let survivors = survivors.clone();
             events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors, left, freeing, kept });
         }
         if let Some(bytes) = self.pump.drain(patience).filter(|bytes| *bytes > 0) {
             events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
         }
-        self.write_start_notes();
+        survivors
     }
 
     /// Whether another attempt may begin while the kernel still frees the memory of this one; why not, where that is news. Ranks
@@ -483,11 +492,11 @@ impl Executor {
         }
     }
 
-    /// No ladder, no grace, nothing stays: a keeper of ours is dead, or the coordinator is out of reach.
-    pub fn end_at_once(&mut self, events: &mut EventSink) {
+    /// No ladder, no grace, nothing stays: a keeper of ours is dead, or the coordinator is out of reach. Answers whether that is so.
+    pub fn end_at_once(&mut self, events: &mut EventSink) -> bool {
         self.ranks.signal(libc::SIGKILL);
         self.end_parked();
-        self.sweep(events);
+        self.sweep(events).is_empty()
     }
 
     pub fn clean_up(&mut self) {

@@ -93,8 +93,23 @@ impl FollowerNode {
         {
             let _ = link.send(&NodeReport::KillAsked);
         }
-        node.end_at_once();
+        self.end_at_once(node);
         self.end(Outcome::Stopped { signal: libc::SIGKILL }, Verdict::of(VerdictKind::StoppedByUser), node);
+    }
+
+    /// Ends all that runs here without asking, and tells the coordinator, which would otherwise have to wait until it must have
+    /// ended.
+    pub fn end_at_once(&mut self, node: &mut Node) {
+        let is_nothing_left = node.end_at_once();
+        if let State::Linked(link) = &mut self.state
+            && is_nothing_left
+        {
+            let _ = link.send(&NodeReport::NothingLeft);
+            let since = Instant::now();
+            while link.is_on_its_way() && since.elapsed() < LAST_WORD {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
     }
 
     /// One look at everything outside: the link, ranks, time.
@@ -144,9 +159,10 @@ impl FollowerNode {
         let _ = link.flush();
         let received = link.receive::<NodeCommand>();
         if received.as_ref().is_err_and(ForgedFrame::is_cause_of) {
-            // What claims to come from the coordinator is not obeyed, and ranks do not go on without it.
-            let _ = link.send(&NodeReport::LinkForged);
-            node.end_at_once();
+            // What claims to come from the coordinator is not obeyed, and ranks do not go on without it. It closes the link when
+            // it hears this, so that nothing could be said after it.
+            self.end_at_once(node);
+            self.report(vec![NodeReport::LinkForged]);
             node.record(RunEvent::Waiting { text: link::forged() });
             let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
             self.end(Outcome::Failed, Verdict::of(lost), node);
@@ -197,7 +213,7 @@ impl FollowerNode {
         }
         if link.silence().max(link.stuck_for()) >= Duration::from_millis(gathering.coordinator_lost_after_ms()) {
             // Cut off: the others go on without us or wait for us. Our ranks must not go on alone.
-            node.end_at_once();
+            self.end_at_once(node);
             node.lease.drop_coordinator();
             if node.bundle().restarts.max_restarts == 0 {
                 let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
@@ -296,6 +312,7 @@ fn join(
 ) {
     let mut reminded = Some(Instant::now());
     let mut pause = FIRST_RETRY_AFTER;
+    let mut seen = SeenRun::default();
     loop {
         let error = match try_once() {
             Ok(link) => {
@@ -319,8 +336,8 @@ fn join(
         }
         // Another try would end in the same way.
         let final_settings = match error {
+            _ if seen.gone_for().is_some_and(|gone| gone >= over_after) => Some(Vec::new()),
             JoinError::Unproven { .. } => Some(vec![Setting::RendezvousSecret]),
-    let mut seen = SeenRun::default();
             JoinError::GreetingTooLong { .. } => Some(vec![Setting::RendezvousId]),
             _ => (Instant::now() >= deadline).then(|| vec![Setting::MasterAddress, Setting::MasterPort]),
         };
@@ -336,26 +353,9 @@ fn join(
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(RETRY_EVERY);
-            _ if seen.gone_for().is_some_and(|gone| gone >= over_after) => Some(Vec::new()),
     }
 }
 
-fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
-    let endpoint = contract::endpoint(address, port);
-    match error {
-        JoinError::Unresolved { name, .. } => Text::new(
-            format!("无法解析主机名 {name}；可改用 IP 地址"),
-            format!("the host name {name} does not resolve; an IP address would do"),
-        ),
-        // The machine answers, so no firewall swallows what is sent there.
-        JoinError::Unreachable { tried, source } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
-            let why = reason::of_io(source);
-            Text::new(
-                format!(
-                    "主节点 {endpoint} 上没有程序在监听（尝试 {tried}：{}）：它还没有启动；或运行已经开始，到下次重启才接纳节点；或运行已经结束",
-                    why.zh
-                ),
-                format!(
 /// What a node that comes late has seen of the run.
 #[derive(Debug, Default)]
 struct SeenRun {
@@ -399,6 +399,22 @@ fn no_more(endpoint: &str, run: &str, is_over: bool) -> Text {
     )
 }
 
+fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
+    let endpoint = contract::endpoint(address, port);
+    match error {
+        JoinError::Unresolved { name, .. } => Text::new(
+            format!("无法解析主机名 {name}；可改用 IP 地址"),
+            format!("the host name {name} does not resolve; an IP address would do"),
+        ),
+        // The machine answers, so no firewall swallows what is sent there.
+        JoinError::Unreachable { tried, source } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
+            let why = reason::of_io(source);
+            Text::new(
+                format!(
+                    "主节点 {endpoint} 上没有程序在监听（尝试 {tried}：{}）：它还没有启动；或运行已经开始，到下次重启才接纳节点；或运行已经结束",
+                    why.zh
+                ),
+                format!(
                     "the first node {endpoint} cannot be reached (tried {tried}: {}): it is not started yet, or its run has begun and takes nodes in at its next restart, or is over",
                     why.en
                 ),

@@ -34,7 +34,8 @@ impl Node {
         self.executor.look(&mut self.events)
     }
 
-    pub fn end_at_once(&mut self) {
-        self.executor.end_at_once(&mut self.events);
+    /// Answers whether nothing is left.
+    pub fn end_at_once(&mut self) -> bool {
+        self.executor.end_at_once(&mut self.events)
     }
 }

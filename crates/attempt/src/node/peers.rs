@@ -37,6 +37,8 @@ struct Peer {
     link: Link,
     is_suspect: bool,
     answers: Answers,
+    /// Whether it has said that all that ran there was ended.
+    has_ended: bool,
 }
 
 /// When a node was given answers to its pings, by which it renews its lease.
@@ -79,9 +81,11 @@ pub enum PeerNews {
         /// Its name, when it was suspect before.
         is_back: Option<String>,
     },
-    /// Its supervisor is gone, or nothing can be sent to it any more.
+    /// Its supervisor is gone, nothing can be sent to it any more, or something between the machines has closed the link.
     Closed {
         number: usize,
+        /// For how long nothing was heard of it; none of one that has said that nothing is left there.
+        silence: Option<Duration>,
         /// For how long it had no answer to its pings; none of a node that has not asked.
         unanswered: Option<Duration>,
         /// Whether it is given up for a message that one of the two has not sent so.
@@ -168,7 +172,8 @@ impl Peers {
         link.trust();
         link.send(answer)?;
         self.numbers.insert(key, number);
-        self.joined.insert(number, Peer { key, name, link, is_suspect: false, answers: Answers::default() });
+        let peer = Peer { key, name, link, is_suspect: false, answers: Answers::default(), has_ended: false };
+        self.joined.insert(number, peer);
         self.watch_writing(number);
         Ok(())
     }
@@ -273,11 +278,13 @@ impl Peers {
             peer.answers.given(Instant::now());
         }
         let is_forged = is_forged || reports.contains(&NodeReport::LinkForged);
+        peer.has_ended |= reports.contains(&NodeReport::NothingLeft);
+        let silence = (!peer.has_ended).then(|| peer.link.silence());
         let is_heard = reading == Reading::Some;
         let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });
         if reading == Reading::Closed || is_forged {
-            news.push(PeerNews::Closed { number, unanswered, is_forged });
+            news.push(PeerNews::Closed { number, silence, unanswered, is_forged });
         }
     }
 
@@ -332,6 +339,8 @@ mod tests {
     use std::io::Read;
     use std::net::TcpStream;
 
+    use nix::sys::socket::{self, Backlog};
+
     use super::*;
     use crate::assembly::LINK_VERSION;
     use crate::frame;
@@ -339,8 +348,6 @@ mod tests {
     fn greeting() -> Greeting {
         Greeting {
             version: LINK_VERSION,
-    use nix::sys::socket::{self, Backlog};
-
             fermi: "1".into(),
             run: "r".into(),
             secret: String::new(),
@@ -414,13 +421,6 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_closes_when_the_lease_must_have_ended_is_told_from_one_that_just_closes() {
-        let (began, ms) = (Instant::now(), Duration::from_millis);
-        let lease = Some(ms(3_000));
-        let mut answers = Answers::default();
-        assert!(!has_lapsed(answers.lacking(began), lease), "a node of an older release does not ask");
-        answers.given(began);
-    #[test]
     fn a_flood_of_connections_leaves_time_for_all_else() {
         let (mut peers, port) = listening();
         // All of them wait to be accepted.
@@ -433,6 +433,13 @@ mod tests {
         assert_eq!(peers.next_key - before, AT_ONCE as u64 + 10);
     }
 
+    #[test]
+    fn a_link_that_closes_when_the_lease_must_have_ended_is_told_from_one_that_just_closes() {
+        let (began, ms) = (Instant::now(), Duration::from_millis);
+        let lease = Some(ms(3_000));
+        let mut answers = Answers::default();
+        assert!(!has_lapsed(answers.lacking(began), lease), "a node of an older release does not ask");
+        answers.given(began);
         answers.given(began + ms(800));
         assert!(!has_lapsed(answers.lacking(began + ms(1_600)), lease), "it was killed");
         assert!(!has_lapsed(answers.lacking(began + ms(9_000)), None), "a run of a fixed size has no lease");

@@ -205,7 +205,8 @@ impl World {
         first.members.remove(&number);
         first.assembly.leave(number);
         if let Some(node) = first.order.iter().position(|seated| *seated == number) {
-            self.feed(index, RunInput::NodeLost { node, loss });
+            let may_run_until_ms = self.now;
+            self.feed(index, RunInput::NodeLost { node, loss, may_run_until_ms });
         }
     }
 }

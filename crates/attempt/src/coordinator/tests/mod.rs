@@ -3,7 +3,7 @@
 use fermi_domain::checkpoint::{NodeCheckpoints, ResumePlan};
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{Diagnosis, Evidence, FailureClass, Reached, Recurrence, Role, diagnose};
-use fermi_domain::healing::RestartPolicy;
+use fermi_domain::healing::{GiveUp, RestartPolicy};
 use fermi_domain::ladder::{Rung, StopLadder};
 use fermi_domain::pulse::Phase;
 use fermi_domain::verdict::{Verdict, VerdictKind};
@@ -13,6 +13,7 @@ use super::{Coordinator, Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::node_message::{NodeReport, RankSeen};
 use fermi_domain::event::{Outcome, RunEvent};
 
+mod remnants;
 mod waited_for;
 
 const SIGTERM: i32 = 15;
@@ -54,6 +55,11 @@ fn run_of_two_nodes(policy: Policy) -> Coordinator {
     let plan = ResumePlan { shared: true, resume: false, step: None };
     assert_eq!(run.on(found(1, true, []), 0).last(), Some(&RunEffect::StartRanks { attempt: 1, plan }));
     run
+}
+
+/// The second node is lost, and it is known that nothing runs there.
+fn lost(loss: Loss) -> RunInput {
+    RunInput::NodeLost { node: 1, loss, may_run_until_ms: 0 }
 }
 
 /// What a node says of its checkpoints.
@@ -128,7 +134,7 @@ fn a_disk_that_does_not_answer_is_not_waited_for_for_ever() {
 #[test]
 fn a_node_that_is_lost_while_checkpoints_are_looked_at_is_waited_for_and_costs_no_restart() {
     let mut run = second_attempt_of_two_nodes(policy(1));
-    assert_eq!(run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20), [RunEffect::Assemble]);
+    assert_eq!(run.on(lost(Loss::SupervisorDied), 20), [RunEffect::Assemble]);
     let asked = run.on(RunInput::Assembled { nodes: two_nodes() }, 30);
     assert_eq!(asked, [RunEffect::SurveyCheckpoints { attempt: 2 }]);
     let last = run.on(RunInput::StopAsked { signal: SIGINT }, 31);
@@ -359,7 +365,7 @@ fn both_nodes_are_swept_before_the_verdict() {
 #[test]
 fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
     let mut run = run_of_two_nodes(policy(0));
-    let effects = run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    let effects = run.on(lost(Loss::SupervisorDied), 50);
     assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGTERM }));
     run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 51);
     assert_eq!(run.on(killed_by_us(1), 52), [RunEffect::Sweep]);
@@ -372,7 +378,7 @@ fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
 fn a_rank_that_failed_before_its_node_was_lost_stays_the_cause() {
     let mut run = run_of_two_nodes(policy(0));
     run.on(failed(2), 10);
-    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20);
+    run.on(lost(Loss::SupervisorDied), 20);
     run.on(killed_by_us(0), 21);
     run.on(killed_by_us(1), 21);
     assert_eq!(outcome(&run.on(SWEPT, 22)).and_then(|(_, _, rank)| rank), Some(2));
@@ -381,7 +387,7 @@ fn a_rank_that_failed_before_its_node_was_lost_stays_the_cause() {
 #[test]
 fn after_a_lost_node_the_restart_waits_until_it_is_back() {
     let mut run = run_of_two_nodes(policy(1));
-    run.on(RunInput::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(lost(Loss::Silent), 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     let effects = run.on(SWEPT, 52);
@@ -394,7 +400,7 @@ fn after_a_lost_node_the_restart_waits_until_it_is_back() {
 #[test]
 fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
     let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(1) });
-    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    run.on(lost(Loss::SupervisorDied), 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     assert_eq!(run.on(SWEPT, 52).last(), Some(&RunEffect::Assemble));
@@ -430,7 +436,7 @@ fn a_node_that_leaves_costs_no_restart_and_the_others_begin_anew() {
 fn a_node_that_leaves_and_dies_on_the_way_is_not_a_loss() {
     let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(0) });
     run.on(RunInput::NodeLeaves { node: 1, signal: SIGTERM }, 50);
-    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 51);
+    run.on(lost(Loss::SupervisorDied), 51);
     run.on(killed_by_us(0), 52);
     assert_eq!(run.on(killed_by_us(1), 53), [RunEffect::Sweep]);
     assert_eq!(run.on(SWEPT, 54), [RunEffect::Assemble]);
@@ -451,7 +457,7 @@ fn who_stops_the_whole_run_wins_over_one_that_leaves() {
 #[test]
 fn a_node_that_does_not_come_back_ends_the_run() {
     let mut run = run_of_two_nodes(policy(1));
-    run.on(RunInput::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(lost(Loss::Silent), 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     run.on(SWEPT, 52);

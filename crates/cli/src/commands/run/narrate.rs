@@ -101,6 +101,7 @@ impl Narrator {
             }
             RunEvent::CheckpointsSuperseded { text, .. }
             | RunEvent::CheckpointsForeign { text, .. }
+            | RunEvent::RestartHeldBack { text, .. }
             | RunEvent::KeeperStopped { text, .. } => text.clone(),
             RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
             RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
