@@ -27,6 +27,7 @@ use super::hang_evidence;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{self, RankProcess, RankProcesses};
 use super::rank_watch::{self, RankWatch};
+use super::start_notes::StartNotes;
 use super::step_watch::StepWatch;
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
@@ -67,6 +68,8 @@ pub struct Executor {
     steps: StepWatch,
     /// The start of the attempt that runs.
     started: Option<Start>,
+    /// What its ranks were started with, as long as that is not written down.
+    start_notes: Option<StartNotes>,
     /// Spent ranks of the attempt that hold nothing which is missed.
     passing: Vec<i32>,
     /// When processes that a sweep could not end were last looked at.
@@ -88,6 +91,7 @@ impl Executor {
             devices: DeviceWatch::new(),
             steps: StepWatch::default(),
             started: None,
+            start_notes: None,
             passing: Vec::new(),
             survivors_looked: None,
             surveyed: None,
@@ -123,8 +127,9 @@ impl Executor {
         let watch = self.watch.as_ref().and_then(RankWatch::wake_in);
         let devices = if self.ranks.running.is_empty() { None } else { self.devices.wake_in() };
         let steps = self.steps.wake_in(Instant::now()).filter(|_| !self.ranks.running.is_empty());
+        let notes = self.start_notes.as_ref().map(|_| Duration::ZERO);
         let survivors = self.survivors_looked.map(|at| LOOK_AT_SURVIVORS_EVERY.saturating_sub(at.elapsed()));
-        [self.parking.wake_in(), watch, devices, steps, survivors].into_iter().flatten().min()
+        [self.parking.wake_in(), watch, devices, steps, notes, survivors].into_iter().flatten().min()
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
@@ -184,6 +189,7 @@ impl Executor {
             reports.extend(watch.look(&ranks.running, parking, devices, bundle.run_folder.as_deref(), events));
         }
         reports.extend(self.look_at_survivors());
+        self.write_start_notes();
         reports
     }
 
@@ -200,6 +206,11 @@ impl Executor {
         });
         self.survivors_looked = Some(Instant::now());
         None
+    }
+
+    /// The first moment for it is when all nodes have been told to start. On a full disk the ranks run all the same.
+    fn write_start_notes(&mut self) {
+        let _ = self.start_notes.take().map(|notes| notes.write(&self.bundle, &self.parking));
     }
 
     /// Takes out the ranks that have ended, or begin to and run no more.
@@ -336,15 +347,19 @@ impl Executor {
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
         self.order_parked(&facts);
-        for plan in &self.bundle.ranks {
+        let mut notes = StartNotes::new(start);
+        for (index, plan) in self.bundle.ranks.iter().enumerate() {
             let parking = &mut self.parking;
             let begin = |command| parking.begin(&plan.place, command, entrance.as_ref());
             match self.ranks.start(&self.bundle, plan, &facts, begin, &mut streams) {
-                Ok(process) => reports.push(NodeReport::RankStarted {
-                    rank: process.rank,
-                    local_rank: process.local_rank,
-                    pid: process.pid(),
-                }),
+                Ok(process) => {
+                    notes.add(index, process);
+                    reports.push(NodeReport::RankStarted {
+                        rank: process.rank,
+                        local_rank: process.local_rank,
+                        pid: process.pid(),
+                    });
+                }
                 Err(error) => {
                     reports.push(never_began(plan, &error));
                     reports.extend(self.never_tried());
@@ -353,6 +368,7 @@ impl Executor {
             }
         }
         self.parking.end_ordered();
+        self.start_notes = Some(notes);
         if let Err(error) = self.pump.add(streams) {
             // Ranks whose streams are not read would wait in a write.
             std::mem::take(&mut self.ranks).signal(libc::SIGKILL);
@@ -458,6 +474,7 @@ impl Executor {
         if let Some(bytes) = self.pump.drain(patience).filter(|bytes| *bytes > 0) {
             events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
         }
+        self.write_start_notes();
         survivors
     }
 
