@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use clap::{Arg, Command};
 
+use crate::wrap::{width, wrapped};
+
 /// Pairs of lines, English and Chinese, with empty lines and comments between them.
 const CHINESE: &str = include_str!("../data/help.zh-CN.txt");
 
 /// What clap itself writes, and its Chinese; the longer ones first.
-const OF_CLAP: [(&str, &str); 12] = [
+const OF_CLAP: [(&str, &str); 8] = [
     ("Print help (see more with '--help')", "显示帮助（--help 更详细）"),
     ("Print help (see a summary with '-h')", "显示帮助（-h 为摘要）"),
     ("Print help", "显示帮助"),
@@ -18,12 +20,9 @@ const OF_CLAP: [(&str, &str); 12] = [
     ("[possible values: ", "[可选值："),
     ("[aliases: ", "[别名："),
     ("[env: ", "[环境变量："),
-    // Where a line ends behind the word.
-    ("[default:", "[默认："),
-    ("[possible values:", "[可选值："),
-    ("[aliases:", "[别名："),
-    ("[env:", "[环境变量："),
 ];
+/// A text that would have less room beside its name stands below it.
+const NARROWEST: usize = 20;
 
 /// Texts by their English, with line breaks written as `\n`.
 struct Texts(HashMap<&'static str, &'static str>);
@@ -52,9 +51,10 @@ impl Texts {
     }
 }
 
-/// The command with its texts, and those of all that is below it, in Chinese.
+/// The command with its texts, and those of all that is below it, in Chinese. clap leaves its lines as long as they are: it
+/// would count letters and break at spaces, and Chinese letters take two columns and have no spaces.
 pub fn in_chinese(command: Command) -> Command {
-    translated(command, &Texts::read())
+    translated(command.term_width(0), &Texts::read())
 }
 
 fn translated(mut command: Command, texts: &Texts) -> Command {
@@ -83,9 +83,29 @@ fn explained(mut argument: Arg, texts: &Texts) -> Arg {
     }
 }
 
-/// A page as clap has rendered it, with clap's own words in Chinese too.
-pub fn words_in_chinese(page: &str) -> String {
-    page.lines().map(|line| line_in_chinese(line) + "\n").collect()
+/// A page as clap has rendered it, with clap's own words in Chinese too and lines of so many columns.
+pub fn words_in_chinese(page: &str, columns: usize) -> String {
+    page.lines().map(|line| fitting(&line_in_chinese(line), columns) + "\n").collect()
+}
+
+/// A line as several ones where it is too long; all but the first begin below its text.
+fn fitting(line: &str, columns: usize) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let blanks = |text: &str| text.len() - text.trim_start().len();
+    let margin = blanks(line);
+    // A row has a name before its text.
+    let gap = line[margin..].find("  ").map(|at| margin + at);
+    let (head, text) = line.split_at(gap.map_or(margin, |gap| gap + blanks(&line[gap..])));
+    let room = columns.saturating_sub(width(head));
+    if room >= NARROWEST {
+        return head.to_owned() + &wrapped(text, room).join(&format!("\n{}", " ".repeat(width(head))));
+    }
+    // Beside so long a name there is no room.
+    let below = format!("\n{}", " ".repeat(margin + 4));
+    let lines = wrapped(text, columns.saturating_sub(margin + 4).max(NARROWEST));
+    format!("{}{below}{}", head.trim_end(), lines.join(&below))
 }
 
 fn line_in_chinese(line: &str) -> String {
@@ -162,6 +182,20 @@ mod tests {
         assert_eq!(pairs, texts.0.len() * 2, "a text stands twice, or alone");
     }
 
+    #[test]
+    fn what_is_too_long_goes_on_below_its_text() {
+        assert_eq!(fitting("      --no-python  不查询 Python", 33), "      --no-python  不查询 Python");
+        assert_eq!(
+            fitting("      --folder <DIR>  测试哪个目录所在的磁盘，例如检查点目录", 44),
+            "      --folder <DIR>  测试哪个目录所在的磁\n                      盘，例如检查点目录"
+        );
+        assert_eq!(
+            fitting("  fermi train --config training.yaml  每块 GPU 一个 rank", 52),
+            "  fermi train --config training.yaml\n      每块 GPU 一个 rank"
+        );
+        assert_eq!(fitting("    日志目录，每次运行新建一个", 24), "    日志目录，每次运行新\n    建一个");
+    }
+
     /// Lines by which Fermi speaks, as the guides show them.
     const OF_FERMI: [&str; 9] =
         ["fermi: ", "error: ", "hint: ", "✗ ", "  cause ", "  advice ", "  restart ", "  log ", "warning: "];
@@ -234,8 +268,8 @@ mod tests {
     fn no_page_in_chinese_has_a_word_of_claps() {
         fn pages(command: &mut Command, found: &mut Vec<(String, String)>) {
             let name = command.get_bin_name().unwrap_or_default().to_owned();
-            found.push((name.clone(), words_in_chinese(&command.render_help().to_string())));
-            found.push((name, words_in_chinese(&command.render_long_help().to_string())));
+            found.push((name.clone(), words_in_chinese(&command.render_help().to_string(), 90)));
+            found.push((name, words_in_chinese(&command.render_long_help().to_string(), 90)));
             command.get_subcommands_mut().filter(|below| !below.is_hide_set()).for_each(|below| pages(below, found));
         }
         let mut root = in_chinese(Cli::command());
@@ -258,6 +292,9 @@ mod tests {
             ] {
                 assert!(!page.contains(word), "{name} has {word}: {page}");
             }
+            // A word without a break stays whole.
+            let too_long = page.lines().find(|line| width(line) > 90 && fitting(line, 90) != *line);
+            assert!(too_long.is_none(), "{name}: {too_long:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fermi_domain::language::{Language, Notice, Text};
 
 use super::run;
-use crate::{called_as, exit_code, help, speech};
+use crate::{called_as, exit_code, help, speech, wrap};
 
 /// Why a value is refused, by a parser of ours: what would be right, in both languages.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub fn for_the_reader(
 fn page(error: &clap::Error) -> String {
     let page = error.render().to_string();
     match speech::language() {
-        Language::ZhCn => help::words_in_chinese(&page),
+        Language::ZhCn => help::words_in_chinese(&page, wrap::columns().min(super::WIDEST)),
         Language::En => page,
     }
 }

@@ -25,7 +25,7 @@ pub struct RunFlags {
     /// Number of machines, or a range such as 2:4; start the same command on each [also: --num-nodes]
     #[arg(long, value_name = "N", env = torchrun::PET_NNODES, hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
     pub nnodes: String,
-    /// One machine only: what Fermi does anyhow
+    /// One machine only, as without --nnodes; in a Slurm job, each of its tasks by itself
     #[arg(long, env = torchrun::PET_STANDALONE, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub standalone: bool,
     /// Restarts of all ranks after a failure
