@@ -1,14 +1,17 @@
 //! The command lines of the documents that specify Fermi, each tried in a fresh place: it runs, or it says what to give.
 //!
 //! `specification/commands.json` has them all with document, section and line; `specification/extract.py` has taken them from
-//! the documents. A line that fits none of the kinds below fails the test, so that none is forgotten.
+//! the documents. A line that fits none of the kinds below fails the test, so that none is forgotten. What launchers start is a
+//! stand-in that says its words; the programs themselves are then called with these words, by `specification/own.py`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
 
+use crate::engines::job::engine_variables;
 use crate::support::{self, Ended, Place, Run};
 
 #[derive(Debug, Deserialize)]
@@ -33,8 +36,8 @@ enum Kind {
     Server(Vec<String>),
     /// A request to the API.
     Request(String),
-    /// A program that the user brings or that a recipe of ours is.
-    Own(String),
+    /// A program that the user brings or that a recipe of ours is, with its words.
+    Own(Vec<String>),
     /// A program of the system or of another package.
     OfTheSystem,
 }
@@ -73,7 +76,7 @@ fn kind(line: &Documented) -> Kind {
         ["python", "-m", "procguard", ..] => Kind::Server(rest(3)),
         ["python", script, ..] if script.starts_with("scripts/") => Kind::Script(rest(1)),
         [script, ..] if script.starts_with("./scripts/") => Kind::Script(rest(0)),
-        ["python", script, ..] if script.ends_with(".py") => Kind::Own((*script).to_owned()),
+        ["python", script, ..] if script.ends_with(".py") => Kind::Own(rest(1)),
         ["python", "-c", ..] => Kind::OfTheSystem,
         ["export", assignment] => {
             let (name, value) = assignment.split_once('=').unwrap();
@@ -84,7 +87,10 @@ fn kind(line: &Documented) -> Kind {
     }
 }
 
-/// A folder as the documents assume it: our scripts and configurations, and a training script of the user's.
+/// Programs of the repository that launchers start.
+const STARTED: [&str; 2] = ["main.py", "scripts/distributed_train.py"];
+
+/// A folder as the documents assume it: our scripts and configurations, with a stand-in for what launchers start.
 fn project() -> Place {
     let place = Place::new();
     for folder in ["scripts", "configs", "configs/deepspeed", "procguard"] {
@@ -96,10 +102,41 @@ fn project() -> Place {
     for name in ["config_distributed_example.yaml", "config_deepspeed_example.yaml"] {
         place.file(name, fs::read(root().join(name)).unwrap());
     }
-    let script = "import os, sys\nprint('trained', os.environ['RANK'], os.environ['WORLD_SIZE'], *sys.argv[1:])\n";
-    place.file("main.py", script);
-    place.file("scripts/distributed_train.py", script);
+    for name in STARTED {
+        let script = format!(
+            "import json, os, sys\nprint('trained', os.environ['RANK'], json.dumps(['{name}', *sys.argv[1:]]))\n"
+        );
+        place.file(name, script);
+    }
     place
+}
+
+/// A folder as a fresh clone is: with what launchers start as it is, and the library that it imports.
+fn clone() -> Place {
+    let place = project();
+    for name in [&STARTED[..], &["prepare_datasets.py"]].concat() {
+        place.file(name, fs::read(root().join(name)).unwrap());
+    }
+    for folder in ["python", "examples"] {
+        std::os::unix::fs::symlink(root().join(folder), place.work().join(folder)).unwrap();
+    }
+    place
+}
+
+/// How a program of the repository has ended.
+#[derive(Debug, Deserialize)]
+struct Called {
+    code: i32,
+    said: String,
+}
+
+/// Calls programs of the repository with their words, in a fresh clone without a network.
+fn called(calls: &[Vec<String>]) -> Vec<Called> {
+    let place = clone();
+    let mut command = place.program(support::torch_python());
+    command.arg(root().join("tests/specification/own.py")).arg(serde_json::to_string(calls).unwrap());
+    command.env("HF_HUB_OFFLINE", "1").env("PYTHONDONTWRITEBYTECODE", "1").envs(engine_variables());
+    serde_json::from_str(&Run::whole(&mut command).expect(0).out()).unwrap()
 }
 
 /// What a line does here, with a port that is free and without waiting for other machines.
@@ -151,8 +188,10 @@ fn every_line_is_of_a_kind_that_is_known() {
 }
 
 #[test]
-fn scripts_and_launchers_run_or_say_what_to_give() {
+fn scripts_and_launchers_run_or_say_what_to_give_and_so_do_the_programs_that_they_start() {
     let mut ranks = 0;
+    // The words of the programs of the repository.
+    let mut own: BTreeSet<Vec<String>> = BTreeSet::new();
     for line in documented() {
         let place = project();
         let ended = match kind(&line) {
@@ -161,10 +200,21 @@ fn scripts_and_launchers_run_or_say_what_to_give() {
                 tried(&place, interpreter, &[], &words)
             }
             Kind::Launcher(words) => tried(&place, Path::new(env!("CARGO_BIN_EXE_fermi")), &["run"], &words),
+            Kind::Own(words) => {
+                own.insert(words);
+                continue;
+            }
             _ => continue,
         };
         runs_or_says(&line, &ended);
         ranks += ended.out().matches("trained ").count();
+        let words = ended
+            .out()
+            .lines()
+            .filter_map(|line| line.strip_prefix("trained 0 "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        own.extend(words.iter().map(|words| serde_json::from_str::<Vec<String>>(words).unwrap()));
         if line.command.contains("create_slurm") {
             assert!(place.work().join("slurm_scripts/run_slurm.sh").is_file(), "what sbatch is told to submit");
         }
@@ -173,6 +223,40 @@ fn scripts_and_launchers_run_or_say_what_to_give() {
         }
     }
     assert!(ranks >= 10, "only {ranks} ranks have trained");
+    programs_run_or_say_what_to_give(own.into_iter().collect());
+}
+
+fn programs_run_or_say_what_to_give(own: Vec<Vec<String>>) {
+    for program in ["main.py", "scripts/distributed_train.py", "prepare_datasets.py"] {
+        assert!(own.iter().any(|words| words[0] == program), "no line calls {program}");
+    }
+    // Once as they stand, and once with a model that needs no network and with few steps.
+    let small = |words: &Vec<String>| {
+        let is_of_deepspeed = words.iter().any(|word| word.contains("config_deepspeed"));
+        let loader = if is_of_deepspeed { "dataloader.num_workers" } else { "dataloader_num_workers" };
+        let loader = format!("training.{loader}=0");
+        let more: &[&str] = match words[0].as_str() {
+            "main.py" => {
+                &["--set", "model.name_or_path=preset:tiny", "--set", "training.num_train_epochs=1", "--set", &loader]
+            }
+            "scripts/distributed_train.py" => &["--model_name", "preset:tiny", "--max_steps", "2"],
+            _ => &[],
+        };
+        [words.clone(), more.iter().map(|word| (*word).to_owned()).collect()].concat()
+    };
+    let calls: Vec<Vec<String>> = own.iter().cloned().chain(own.iter().map(small)).collect();
+    let mut trained = BTreeSet::new();
+    for (words, called) in calls.iter().zip(called(&calls)) {
+        let says_what_to_give = called.code == 2 && called.said.contains("error:") && called.said.contains("hint:");
+        assert!(called.code == 0 || says_what_to_give, "{words:?}: {called:?}");
+        assert!(!called.said.contains("Traceback"), "{words:?}: {}", called.said);
+        if called.code == 0 {
+            trained.insert(words[0].clone());
+        }
+    }
+    let engines = if support::is_left_out("deepspeed") { &STARTED[..1] } else { &STARTED[..] };
+    let expected: BTreeSet<String> = engines.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(trained, expected, "programs that have trained");
 }
 
 #[test]
@@ -221,15 +305,62 @@ fn the_server_and_the_api_are_where_the_documents_say() {
 }
 
 #[test]
-fn programs_that_the_repository_ships_answer_for_themselves() {
+fn the_commands_are_those_of_the_documents() {
     let place = Place::new();
-    for line in documented() {
-        let Kind::Own(script) = kind(&line) else { continue };
-        let path = root().join(&script);
-        if path.is_file() {
+    let script = root().join("tests/specification/extract.py");
+    let taken = |documents: &[PathBuf]| {
+        let mut command = place.program(support::python());
+        Run::whole(command.arg(&script).args(documents).env("PYTHONUTF8", "1")).expect(0).out()
+    };
+    let sample = "# A title\n\n```bash\n# a comment\npython a.py --b \\\n    --c 1    # why\n```\n\n## Section\n\n```http\n\
+                  POST /api/v1/x\nAccept: all\n```\n\n```python\nprint()\n```\n";
+    let sample = place.file("007_sample.txt", sample);
+    let row = |section: &str, line: u32, kind: &str, command: &str| serde_json::json!({"document": "007", "title": "A title", "section": section, "line": line, "kind": kind, "command": command});
+    let expected = [row("A title", 5, "shell", "python a.py --b --c 1"), row("Section", 12, "http", "POST /api/v1/x")];
+    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&taken(&[sample])).unwrap(), expected);
+    // Beside a checkout that has the documents, all of them.
+    let Ok(found) = fs::read_dir(root().join("../shared/seeds")) else { return };
+    let mut documents: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    documents.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
+    documents.sort();
+    let written = fs::read_to_string(root().join("tests/specification/commands.json")).unwrap();
+    assert_eq!(taken(&documents), written, "tests/specification/extract.py writes commands.json anew");
+}
+
+#[test]
+fn the_help_of_what_the_repository_ships_is_there_in_both_languages() {
+    let is_chinese = |text: &str| text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
+    let place = Place::new();
+    for script in ["main.py", "prepare_datasets.py", "scripts/distributed_train.py", "scripts/train.py"] {
+        let page = |language: &str| {
             let mut command = place.program(support::python());
-            Run::whole(command.arg("-m").arg("py_compile").arg(&path).env("PYTHONPYCACHEPREFIX", "/tmp/fermi-pycache"))
-                .expect(0);
+            command.arg(root().join(script)).arg("--help").env("FERMI_LANG", language).env("COLUMNS", "200");
+            Run::whole(command.env("PYTHONDONTWRITEBYTECODE", "1")).expect(0).out()
+        };
+        for language in ["en", "zh"] {
+            let page = page(language);
+            assert_eq!(is_chinese(&page), language == "zh", "{script}: {page}");
+            // `  --option VALUE    what it is`, in one line or, where the option is long, in two.
+            let lines: Vec<&str> = page.lines().collect();
+            for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("  -")) {
+                let about = line
+                    .trim()
+                    .split_once("  ")
+                    .map_or_else(|| lines.get(at + 1).copied().unwrap_or_default(), |it| it.1);
+                let is_right = !about.trim().is_empty()
+                    && (about.contains("training.yaml") || is_chinese(about) == (language == "zh"));
+                assert!(is_right, "{script} in {language}: {line}");
+            }
         }
+        assert!(
+            is_chinese(&fs::read_to_string(root().join(script)).unwrap()),
+            "{script} says in both languages what it is"
+        );
     }
+    let refused = |language: &str| {
+        let mut command = place.program(support::python());
+        Run::whole(command.arg(root().join("main.py")).args(["--mode", "dance"]).env("FERMI_LANG", language)).expect(2)
+    };
+    refused("en").says(&["error: there is no mode 'dance'", "hint: give --mode train or --mode prepare"]);
+    refused("zh").says(&["错误：没有模式 “dance”", "提示：请使用 --mode train 或 --mode prepare"]);
 }
