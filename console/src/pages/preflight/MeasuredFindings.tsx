@@ -42,7 +42,7 @@ export function MeasuredFindings({ preflight }: { preflight: Preflight }) {
 }
 
 function Row({ finding, nodes }: { finding: Finding; nodes: Preflight['nodes'] }) {
-  const { w, say } = useWords();
+  const { w, say, tell, advise } = useWords();
   const isWell = finding.state === 'ok' || finding.state === 'skipped';
   const concerned = (finding.nodes ?? []).flatMap((place) => nodes[place]?.name ?? []);
   // What is well needs no evidence; a command that it has nevertheless is worth its line.
@@ -52,7 +52,7 @@ function Row({ finding, nodes }: { finding: Finding; nodes: Preflight['nodes'] }
       {ICONS[finding.state]}
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <p>
-          {say(finding.text)}
+          {tell(finding.text)}
           {concerned.length > 0 && !isWell ? (
             <span className="ml-2 font-mono text-xs text-muted">{concerned.join(', ')}</span>
           ) : null}
@@ -62,7 +62,7 @@ function Row({ finding, nodes }: { finding: Finding; nodes: Preflight['nodes'] }
             {w.preflight.seen} {say(finding.evidence)}
           </p>
         ) : null}
-        {fix ? <p className="text-xs text-muted">{say(fix.text)}</p> : null}
+        {fix ? <p className="text-xs text-muted">{advise(fix.text)}</p> : null}
         {fix?.command ? <Command text={fix.command} className="mt-1" /> : null}
       </div>
     </li>
