@@ -115,9 +115,10 @@ def _train(flags: argparse.Namespace) -> int:
         )
     try:
         return int(recipe.train(file, place, **more))
-    except (Refusal, ModuleNotFoundError, MemoryError):
+    except (Refusal, ModuleNotFoundError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:
+    # torch's own error of checkpoints is no `Exception`.
+    except BaseException as error:
         if isinstance(error, OSError) and failure_of(error) is not None:
             raise
         if isinstance(error, RuntimeError) and _NO_MEMORY in str(error):

@@ -29,6 +29,14 @@ _OF_FOLDERS = (
 )
 
 
+_HINT = Text(
+    "请检查路径、权限和剩余空间；training.output_dir 与 data.cache 可以指向别处",
+    "look at the path, its permissions and the space that is left; training.output_dir and data.cache may lead elsewhere",
+)
+# torch's writer of archives says that a write fell short, and not why.
+_TORN = "inline_container"
+
+
 def make(folder: Path) -> None:
     """Makes a folder with all above it, unless it is there; a path that can be none is told as such."""
     try:
@@ -122,8 +130,15 @@ class Occupied:
 
 def failure_of(error: BaseException) -> Failure | None:
     """Says what the system did not let happen in a folder; none where the error is another one."""
-    found = _of_system(error)
-    return None if found is None or found.errno not in _OF_FOLDERS else _told(found)
+    within = list(_within(error))
+    found = next((one for one in within if isinstance(one, OSError)), None)
+    if found is not None:
+        return _told(found) if found.errno in _OF_FOLDERS else None
+    if any(isinstance(one, RuntimeError) and _TORN in str(one) for one in within):
+        return Failure(
+            Text("文件没有写完整，磁盘可能已满", "a file could not be written whole, perhaps for want of space"), _HINT
+        )
+    return None
 
 
 def _told(error: OSError) -> Failure:
@@ -134,18 +149,14 @@ def _told(error: OSError) -> Failure:
     place = f"{error.filename}: " if error.filename else ""
     return Failure(
         Text(f"无法读写：{place}{why.zh}", f"cannot read or write: {place}{why}"),
-        Text(
-            "请检查路径、权限和剩余空间；training.output_dir 与 data.cache 可以指向别处",
-            "look at the path, its permissions and the space that is left; training.output_dir and data.cache may lead elsewhere",
-        ),
+        _HINT,
     )
 
 
-def _of_system(error: BaseException) -> OSError | None:
-    """Finds the system's error in another one: torch tells those of all ranks in one."""
-    if isinstance(error, OSError):
-        return error
+def _within(error: BaseException) -> Generator[BaseException]:
+    """Gives an error and those within it: torch tells those of all ranks in one."""
+    yield error
     of_ranks: dict[int, Any] = getattr(error, "failures", {})
-    inner: list[BaseException | None] = [pair[0] for pair in of_ranks.values()]
-    inner += [error.__cause__, error.__context__]
-    return next((found for one in inner if one is not None and (found := _of_system(one)) is not None), None)
+    for one in [*(pair[0] for pair in of_ranks.values()), error.__cause__, error.__context__]:
+        if one is not None:
+            yield from _within(one)

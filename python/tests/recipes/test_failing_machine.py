@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import tiny
+import torch
 from ranks import run_ranks
 from running import Watched, sft
 
@@ -23,7 +24,7 @@ from fermi_train.command import main
 from fermi_train.data.prepare import prepare
 from fermi_train.data.request import request_of
 from fermi_train.environment import place_here
-from fermi_train.folders import Occupied, replaced
+from fermi_train.folders import Occupied, failure_of, replaced
 from fermi_train.messages import Failure, Refusal
 from fermi_train.models.bytes_tokenizer import bytes_tokenizer
 from fermi_train.report import logs
@@ -98,6 +99,31 @@ def test_a_folder_for_prepared_data_that_cannot_be_made_is_named(
     assert main(["prepare", str(data), "--output", str(tmp_path / output)]) == 1
     told = capsys.readouterr().err
     assert said in told and "hint: look at the path" in told
+
+
+def test_an_archive_of_torch_that_finds_no_room_is_told_in_a_sentence(tmp_path: Path) -> None:
+    def saved() -> str:
+        _no_room(1 << 16)
+        store = Store(tmp_path, place_here(), None, lambda: None)
+        try:
+            note = Note(4, 0, 4, 1, "deepspeed", 1, "x", 0, "sft")
+            store.save(note, lambda folder: torch.save(torch.zeros(100_000), folder / "states.pt"))
+        except Failure as failure:
+            return failure.shown()
+        return "saved"
+
+    (said,) = run_ranks(1, saved)
+    assert "step-000004 is not saved; a file could not be written whole" in said and list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_another_rank_is_found_in_that_of_all() -> None:
+    from torch.distributed.checkpoint.api import CheckpointException
+
+    short = RuntimeError("[enforce fail at inline_container.cc:671] . unexpected pos 704 vs 598")
+    for one, said in ((short, "written whole"), (OSError(28, "No space left on device"), "No space left")):
+        failure = failure_of(CheckpointException("save", {1: (one, None)}))  # type: ignore[dict-item]
+        assert failure is not None and said in failure.text.en
+    assert failure_of(CheckpointException("save", {1: (RuntimeError("another"), None)})) is None  # type: ignore[dict-item]
 
 
 def test_a_folder_for_checkpoints_that_cannot_be_made_is_named(
