@@ -171,9 +171,7 @@ function Row({ worker, group, isTicked, onTick }: RowProps) {
           onChange={(next, event) => onTick(worker.id, next, event instanceof MouseEvent && event.shiftKey)}
         />
       </span>
-      <span role="cell" className="truncate font-mono text-xs" title={worker.id}>
-        {worker.id}
-      </span>
+      <WorkerName id={worker.id} />
       <span role="cell" className="truncate text-xs text-muted" title={gpu}>
         {gpu}
       </span>
@@ -190,5 +188,16 @@ function Row({ worker, group, isTicked, onTick }: RowProps) {
         )}
       </span>
     </div>
+  );
+}
+
+/** A node's name may be cut where it is long; the number of its worker is not. */
+function WorkerName({ id }: { id: string }) {
+  const at = id.lastIndexOf('-');
+  return (
+    <span role="cell" className="flex min-w-0 font-mono text-xs" title={id}>
+      <span className="truncate">{id.slice(0, at)}</span>
+      <span>{id.slice(at)}</span>
+    </span>
   );
 }

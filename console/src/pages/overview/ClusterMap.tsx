@@ -46,8 +46,8 @@ export function ClusterMap() {
           <div className="divide-y divide-line">
             {byZone(data.items).map((zone) => (
               <section key={zone.name ?? ''} className="grid gap-3 px-4 py-3 md:grid-cols-[140px_minmax(0,1fr)]">
-                <div className="flex items-baseline gap-2 md:flex-col md:gap-0">
-                  <h3 className="truncate text-sm font-medium" title={zone.name ?? undefined}>
+                <div className="flex min-w-0 items-baseline gap-2 md:flex-col md:gap-0">
+                  <h3 className="max-w-full truncate text-sm font-medium" title={zone.name ?? undefined}>
                     {zone.name ?? w.common.noZone}
                   </h3>
                   <p className="text-xs text-muted">{w.overview.freeOf(number(zone.free), number(zone.workers))}</p>
