@@ -186,16 +186,6 @@ impl Server {
         silent.filter_map(|session| session.link).collect()
     }
 
-    /// A worker that is leased to a task which is over, waits, or is not there.
-    pub fn needless_lease(&self) -> Option<String> {
-        let is_needless = |id: &TaskId| {
-            let task = self.database.tasks.get(id);
-            task.is_none_or(|task| !matches!(task.releasable(), Release::Nothing) && task.is_swept())
-        };
-        let (worker, (task, _)) = self.database.leases.iter().find(|(_, (task, _))| is_needless(task))?;
-        Some(format!("{worker} is leased to {task}, which needs it no longer"))
-    }
-
     /// A task that waits though its workers are free and here.
     pub fn placeable(&self, now: u64) -> Option<&Task> {
         let environments = self.environments(now);
