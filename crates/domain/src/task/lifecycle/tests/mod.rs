@@ -273,11 +273,8 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
 
 #[test]
 fn a_node_that_its_lease_has_ended_is_not_told_as_a_supervisor_that_died() {
-    let by_lease = |node: u32| TaskInput::Gone {
-        node: NodeRank(node),
-        lease: Some(LeaseHolder::Server),
-        in_order: false,
-    };
+    let by_lease =
+        |node: u32| TaskInput::Gone { node: NodeRank(node), lease: Some(LeaseHolder::Server), in_order: false };
     let mut first = Play::running(0);
     first.play(by_lease(0));
     let verdict = first.task.verdict.clone().unwrap();
