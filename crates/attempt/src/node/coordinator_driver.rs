@@ -1,5 +1,6 @@
 //! Drives the coordinator: what happens goes in, and its decisions go to this node and, over links, to all others.
 
+mod loss;
 mod refusals;
 mod start_up;
 
@@ -21,7 +22,7 @@ use super::start_up::StartUpWatch;
 use crate::assembly::{Assembly, Greeting, JoinRefusal, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::link::{self, JoinAnswer};
+use crate::link::JoinAnswer;
 use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Start, Survey};
 use crate::port::Lease;
 use crate::serves::{Served, Serving};
@@ -496,22 +497,7 @@ impl CoordinatorDriver {
     fn lose(&mut self, number: usize, loss: Loss, may_run: Option<Duration>, node: &mut Node) {
         let Some(name) = self.peers.remove(number) else { return };
         self.assembly.leave(number);
-        let text = match loss {
-            Loss::SupervisorDied if may_run.is_none() => {
-                Text::new("该节点已结束其进程并离开", "it has ended its processes and left")
-            }
-            Loss::SupervisorDied => Text::new(
-                "连接已断开：其 supervisor 已退出，或连接被中间设备切断",
-                "the connection is closed: its supervisor is gone, or something between the two machines has cut it",
-            ),
-            Loss::LeaseEnded => Text::new(
-                "连接已断开：该节点太久没有得到主节点的回答，按租约结束了自己的进程",
-                "the connection is closed: it had no answer from the first node for too long, and ended its processes by its \
-                 lease",
-            ),
-            Loss::LinkForged => link::forged(),
-            Loss::Silent => Text::new("长时间没有任何消息", "nothing was heard of it for too long"),
-        };
+        let text = loss::told(loss, may_run.is_none());
         node.record(RunEvent::NodeLost { name, text });
         if let Some(index) = self.order.iter().position(|seated| *seated == number) {
             let may_run = u64::try_from(may_run.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
