@@ -18,7 +18,7 @@ use fermi_domain::preflight::{PreflightNews, PreflightPart};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
 use fermi_domain::verdict::LeaseHolder;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The version of these words that this release speaks.
 pub const LINK_VERSION: u32 = 1;
@@ -247,6 +247,7 @@ pub struct Heartbeat {
 #[serde(rename_all = "camelCase", default)]
 pub struct MachineSample {
     /// Share of all CPUs, 0 to 1.
+    #[serde(deserialize_with = "finite")]
     pub cpu: f32,
     pub memory_used: u64,
     pub memory_total: u64,
@@ -261,10 +262,13 @@ pub struct MachineSample {
 pub struct GpuSample {
     pub index: u32,
     /// 0 to 1.
+    #[serde(deserialize_with = "finite")]
     pub use_share: f32,
     pub memory_used: u64,
     pub memory_total: u64,
+    #[serde(deserialize_with = "finite_or_none")]
     pub temperature: Option<f32>,
+    #[serde(deserialize_with = "finite_or_none")]
     pub power_watts: Option<f32>,
 }
 
@@ -276,8 +280,22 @@ pub struct RankSample {
     pub attempt: u32,
     pub rank: u32,
     /// In CPUs: 1.5 is one and a half.
+    #[serde(deserialize_with = "finite")]
     pub cpus: f32,
     pub memory: u64,
+}
+
+/// A number beyond an `f32` is read as the largest: an infinite one would be written as `null`, which nobody reads as a number.
+fn finite<'de, D: Deserializer<'de>>(source: D) -> Result<f32, D::Error> {
+    f64::deserialize(source).map(saturated)
+}
+
+fn finite_or_none<'de, D: Deserializer<'de>>(source: D) -> Result<Option<f32>, D::Error> {
+    Ok(Option::<f64>::deserialize(source)?.map(saturated))
+}
+
+fn saturated(number: f64) -> f32 {
+    number.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
 }
 
 /// Why a launch came to nothing.
