@@ -162,15 +162,15 @@ impl NodeBundle {
         self.gathering.may_follow && self.made_for.is_none()
     }
 
-    /// Makes this node one that comes to a coordinator at this port.
-    pub fn follow(&mut self, port: u16) {
-        self.gathering.coordinates = false;
     /// Whether ranks that others start come to the master's port.
     pub fn others_come(&self) -> bool {
         self.gathering.nodes > 1
             || u32::try_from(self.ranks.len()).is_ok_and(|here| here < self.own_position().world_size)
     }
 
+    /// Makes this node one that comes to a coordinator at this port.
+    pub fn follow(&mut self, port: u16) {
+        self.gathering.coordinates = false;
         self.gathering.node_rank = None;
         self.master_port = MasterPort::Elsewhere(port);
     }

@@ -124,8 +124,6 @@ impl RankProcesses {
         streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
         let folder = make_folder(bundle, plan, facts.attempt)?;
-        if let Some(folder) = &folder {
-        }
         let spawned = begin(bundle.command(plan, facts))?;
         let started_ms = clock::unix_ms();
         for (kind, fd, show) in [
