@@ -99,6 +99,11 @@ class Job:
                 file.write(kind)
             os.rename(path + ".new", path)
 
+    def is_ready(self):
+        """Whether nothing is prepared beside the steps any more: what imports meanwhile slows them, and the pace is taken from them."""
+        journals = glob.glob(os.path.join(self.place, "logs/*/journal.ndjson"))
+        return self.launcher != "fermi" or any(len(events(journal, "rank.parked")) >= WORLD for journal in journals)
+
     def failures(self):
         """When which rank was said to be why an attempt failed, and by what."""
         if self.launcher == "fermi":
@@ -134,7 +139,7 @@ def play(launcher, fermi, python, plan, seconds):
         job = Job(place, launcher, fermi, python)
         try:
             try:
-                wait_for(lambda: len(job.steps()) >= 20, LONGEST_START_S)
+                wait_for(lambda: len(job.steps()) >= 20 and job.is_ready(), LONGEST_START_S)
             except TimeoutError as error:
                 raise TimeoutError(f"{launcher} has not begun: {text(job.log)[-2000:]}") from error
             time.sleep(QUIET_S)

@@ -108,6 +108,12 @@ pub fn own_copy(source: &Path, home: &Path) -> io::Result<PathBuf> {
     if home.is_dir() {
         return Ok(home.to_owned());
     }
+    // A launch that was stopped may still be copying: who comes second waits, and finds the first one's copy.
+    let lock = File::create(home.with_extension("lock"))?;
+    let _ = lock.lock();
+    if home.is_dir() {
+        return Ok(home.to_owned());
+    }
     let draft = home.with_extension("part");
     let _ = fs::remove_dir_all(&draft);
     copy_tree(source, &draft)?;
@@ -437,5 +443,25 @@ mod tests {
         assert_eq!(fs::read_to_string(source.join("sub/train.py")).unwrap(), "code");
         own_copy(&source, &homes[0]).unwrap();
         assert_eq!(fs::read_to_string(homes[0].join("result")).unwrap(), "1", "what earlier launches left stays");
+    }
+    /// A launch that was stopped while it copied, and the one after it.
+    #[test]
+    fn whoever_comes_while_a_copy_is_made_finds_all_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, home) = (folder.path().join("sources/x"), folder.path().join("task-1/source"));
+        fs::create_dir_all(&source).unwrap();
+        fs::create_dir_all(home.parent().unwrap()).unwrap();
+        for number in 0..200 {
+            fs::write(source.join(number.to_string()), "code").unwrap();
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    own_copy(&source, &home).unwrap();
+                    assert_eq!(fs::read_dir(&home).unwrap().count(), 200);
+                });
+            }
+        });
+        assert!(!home.with_extension("part").exists());
     }
 }

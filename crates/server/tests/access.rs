@@ -374,7 +374,8 @@ async fn a_secret_is_used_by_its_owner_and_shown_to_no_one() {
     cluster.core.chunks().append(&name, 0, &unmasked.to_json()).unwrap();
     let start = data(&cluster, &eve, "GET", &format!("{tasks}/{task}/start"), None).await;
     assert_eq!(start["env"], json!({"HF_TOKEN": "***", "RANK": "0"}));
-    for path in ["", "/events", "/explain", "/ranks", "/start", "/logs?attempt=1", "/logs/search?query=RANK&attempt=1"] {
+    for path in ["", "/events", "/explain", "/ranks", "/start", "/logs?attempt=1", "/logs/search?query=RANK&attempt=1"]
+    {
         let shown = data(&cluster, &eve, "GET", &format!("{tasks}/{task}{path}"), None).await.to_string();
         assert!(!shown.contains(value), "{path}: {shown}");
     }

@@ -414,7 +414,8 @@ async fn logs_are_read_searched_and_followed() {
       ]
     }
     "#);
-    for (query, status) in [("attempt=1", 404), ("rank=2", 404), ("rank=-1", 422), ("attempt=0", 422), ("ranks=1", 422)] {
+    for (query, status) in [("attempt=1", 404), ("rank=2", 404), ("rank=-1", 422), ("attempt=0", 422), ("ranks=1", 422)]
+    {
         assert_eq!(cluster.get(&format!("{task}/start?{query}")).await.status, status, "{query}");
     }
     assert_eq!(cluster.get("/api/v1/training-tasks/task-9/start").await.status, 404);

@@ -104,6 +104,8 @@ impl HttpUploadClient {
             .timeout_connect(Some(CONNECT_PATIENCE))
             .timeout_send_body(Some(PATIENCE))
             .timeout_recv_response(Some(PATIENCE))
+            // One answer that stops half-way must not keep the journals of all runs from the server.
+            .timeout_recv_body(Some(PATIENCE))
             .build();
         Self {
             agent: fermi_api::client::agent(config, fingerprint),

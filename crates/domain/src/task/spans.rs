@@ -11,6 +11,8 @@ use crate::ids::TaskId;
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     known: HashMap<(TaskId, u64), Span>,
+    /// When each was last seen held back, by the clock that cannot be set.
+    held_ms: HashMap<TaskId, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +39,20 @@ impl Spans {
         span.before_ms.saturating_add(now.monotonic_ms.saturating_sub(span.seen_ms))
     }
 
+    /// Notes that a task may not go on for now.
+    pub fn held_back(&mut self, task: &TaskId, now: Moment) {
+        self.held_ms.insert(task.clone(), now.monotonic_ms);
+    }
+
+    /// How much of what has lasted so long came after the task was last held back.
+    pub fn unheld_ms(&self, task: &TaskId, lasted_ms: u64, now: Moment) -> u64 {
+        self.held_ms.get(task).map_or(lasted_ms, |held_ms| lasted_ms.min(now.monotonic_ms.saturating_sub(*held_ms)))
+    }
+
     /// Forgets all but these tasks.
     pub fn keep(&mut self, is_kept: impl Fn(&TaskId) -> bool) {
         self.known.retain(|(task, _), _| is_kept(task));
+        self.held_ms.retain(|task, _| is_kept(task));
     }
 }
 
@@ -60,5 +73,17 @@ mod tests {
         assert_eq!(spans.lasted_ms(&task, None, Moment { wall_ms: 5, monotonic_ms: 5 }), 0);
         spans.keep(|_| false);
         assert_eq!(spans.lasted_ms(&task, Some(1_000), Moment { wall_ms: 1_100, monotonic_ms: 99 }), 100);
+    }
+    #[test]
+    fn time_in_which_a_task_was_held_back_is_not_its_own() {
+        let mut spans = Spans::default();
+        let task = TaskId::from("task-1");
+        let at = |monotonic_ms| Moment { wall_ms: 0, monotonic_ms };
+        assert_eq!(spans.unheld_ms(&task, 40_000, at(40_000)), 40_000);
+        spans.held_back(&task, at(39_500));
+        assert_eq!(spans.unheld_ms(&task, 40_000, at(40_000)), 500, "it was checked for 39.5 s");
+        assert_eq!(spans.unheld_ms(&task, 200, at(99_000)), 200, "another start after that");
+        spans.keep(|_| false);
+        assert_eq!(spans.unheld_ms(&task, 40_000, at(40_000)), 40_000);
     }
 }

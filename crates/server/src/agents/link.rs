@@ -200,9 +200,7 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<Ta
     let Comparison { conclusions, has_tasks } = compared.await?;
     for conclusion in conclusions {
         match conclusion {
-            Conclusion::Gone(run) => {
-                apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?
-            }
+            Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?,
             Conclusion::Unproven(run) => {
                 tracing::warn!(task = %run.task, %run, "an agent does not know a run that may live; it counts as alive");
             }

@@ -29,18 +29,33 @@ impl Nodes {
         Self { core: core.clone(), began: Instant::now(), spans: Spans::default() }
     }
 
-    /// How long a task has been in its phase, and how long it has had its workers.
-    fn lasted(&mut self, task: &Task) -> Lasted {
+    fn now(&self) -> Moment {
         let monotonic_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let now = Moment { wall_ms: self.core.now_ms(), monotonic_ms };
+        Moment { wall_ms: self.core.now_ms(), monotonic_ms }
+    }
+
+    fn lasted(&mut self, task: &Task) -> Lasted {
+        let now = self.now();
         let mut since = |began_ms: Option<u64>| self.spans.lasted_ms(&task.id, began_ms, now);
-        Lasted { phase_ms: since(task.phase_since_ms), placed_ms: since(task.placed_ms) }
+        let (phase_ms, placed_ms) = (since(task.phase_since_ms), since(task.placed_ms));
+        Lasted { phase_ms, unheld_ms: self.spans.unheld_ms(&task.id, phase_ms, now), placed_ms }
     }
 }
 
 struct Lasted {
+    /// How long it has been in its phase.
     phase_ms: u64,
+    /// How much of that came after it was last held back.
+    unheld_ms: u64,
+    /// How long it has had its workers.
     placed_ms: u64,
+}
+
+/// Whether a task may start what it wants to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    Free,
+    HeldBack,
 }
 
 impl BackgroundLoop for Nodes {
@@ -65,24 +80,36 @@ impl BackgroundLoop for Nodes {
         let mut outcome = Ok(());
         for task in &tasks {
             let lasted = self.lasted(task);
-            if let Err(error) = reconcile(&core, task, lasted, &lost).await {
-                tracing::error!(task = %task.id, %error, "a task could not be brought on");
-                outcome = Err(error);
+            match reconcile(&core, task, lasted, &lost).await {
+                Ok(Start::Free) => {}
+                Ok(Start::HeldBack) => self.spans.held_back(&task.id, self.now()),
+                Err(error) => {
+                    tracing::error!(task = %task.id, %error, "a task could not be brought on");
+                    outcome = Err(error);
+                }
             }
         }
         outcome
     }
 }
 
-async fn reconcile(core: &Core, task: &Task, lasted: Lasted, lost: &HashSet<&EnvironmentId>) -> Result<(), StoreError> {
+async fn reconcile(
+    core: &Core,
+    task: &Task,
+    lasted: Lasted,
+    lost: &HashSet<&EnvironmentId>,
+) -> Result<Start, StoreError> {
     let is_lost = |id: &EnvironmentId| lost.contains(id);
     // Also what came to count on a machine after it was declared lost.
     let without_lease = task.nodes_without_lease(|id| core.hub().silent_for(id));
+    // What is applied here may end the task: what is launched must not go by how it was before.
+    let mut may_launch = true;
     for node in task.lost_nodes(is_lost).into_iter().chain(without_lease) {
+        may_launch = false;
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
     let is_held = match preflights::gate(core, task).await? {
-        Gate::Refused(input) => return apply(core, task, input).await,
+        Gate::Refused(input) => return apply(core, task, input).await.map(|()| Start::HeldBack),
         Gate::Held => true,
         Gate::Open => core.hold_of(task).is_some(),
     };
@@ -90,7 +117,8 @@ async fn reconcile(core: &Core, task: &Task, lasted: Lasted, lost: &HashSet<&Env
         let span = core.hub().connected_for(id)?;
         u64::try_from(span.as_millis()).ok()
     };
-    if task.is_start_overdue(lasted.phase_ms) && !is_held {
+    if task.is_start_overdue(lasted.unheld_ms) && !is_held {
+        may_launch = false;
         apply(core, task, TaskInput::StartOverdue).await?;
     } else if task.is_stop_overdue(lasted.phase_ms, connected_ms) {
         apply(core, task, TaskInput::StopOverdue).await?;
@@ -102,11 +130,11 @@ async fn reconcile(core: &Core, task: &Task, lasted: Lasted, lost: &HashSet<&Env
         apply(core, task, TaskInput::CoordinatorUnreachable).await?;
     }
     for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
-        if desired != DesiredState::Launch || !is_held {
+        if desired != DesiredState::Launch || may_launch && !is_held {
             tell(core, task, node, desired).await?;
         }
     }
-    Ok(())
+    Ok(if is_held { Start::HeldBack } else { Start::Free })
 }
 
 async fn apply(core: &Core, task: &Task, input: TaskInput) -> Result<(), StoreError> {
