@@ -380,12 +380,22 @@ fn a_log_folder_of_the_users_gets_torchruns_layout() {
     assert_eq!(names(&run.join("attempt_0/0")), ["exit.json", "start.json", "stderr.log", "stdout.log"]);
 }
 
+/// Each rank keeps its variables; when both have, the first attempt fails and the second does not.
+const TELLS: &str = "
+import os, sys, time
+attempt, rank = os.environ['FERMI_ATTEMPT'], os.environ['RANK']
+with open('/proc/self/environ', 'rb') as given, open(f'new-{rank}', 'wb') as kept:
+    kept.write(given.read())
+os.rename(f'new-{rank}', f'env-{attempt}-{rank}')
+while not all(os.path.exists(f'env-{attempt}-{one}') for one in range(2)):
+    time.sleep(0.01)
+sys.exit(int(attempt) < 2)
+";
+
 #[test]
 fn what_ranks_were_started_with_is_kept_for_each_attempt_and_for_nobody_else() {
     let place = Place::new();
-    let body = "import os, sys; open('env-%s-%s' % (os.environ['FERMI_ATTEMPT'], os.environ['RANK']), 'wb')\
-                .write(open('/proc/self/environ', 'rb').read()); sys.exit(int(os.environ['FERMI_ATTEMPT']) < 2)";
-    let script = place.file("tells.py", body);
+    let script = place.file("tells.py", TELLS);
     let mut command = place.run(["-q", "-n", "2", "--max-restarts", "1"]);
     command.arg(&script).arg("it's").env("FERMI_RDZV_SECRET", "not-in-any-record");
     Run::whole(&mut command).expect(0);

@@ -79,6 +79,7 @@ struct RankPage {
     page: SharedPage,
     /// What its hook was told when it was executed.
     given: String,
+    was_parked: bool,
     is_troubled: bool,
     /// Whether the rank was parked and it is not known yet whether it had to start from scratch.
     is_released: bool,
@@ -88,8 +89,9 @@ struct RankPage {
 }
 
 impl RankPage {
-    fn new(rank: u32, page: SharedPage, given: String, is_released: bool) -> Self {
-        Self { rank, page, given, is_troubled: false, is_released, bell: None, foretold: None }
+    fn new(rank: u32, page: SharedPage, given: String, was_parked: bool) -> Self {
+        let is_released = was_parked;
+        Self { rank, page, given, was_parked, is_troubled: false, is_released, bell: None, foretold: None }
     }
 }
 
@@ -179,7 +181,7 @@ impl Parking {
     /// The variables of a rank of the attempt as it was executed, given those of its own; and whether it was parked.
     pub fn executed_with(&self, local_rank: u32, own: Vec<(String, String)>) -> (Vec<(String, String)>, bool) {
         let Some((rank, hook)) = self.pages.get(&local_rank).zip(self.hook.as_ref()) else { return (own, false) };
-        (hook.variables(&own, rank.given.clone()).unwrap_or(own), rank.is_released)
+        (hook.variables(&own, rank.given.clone()).unwrap_or(own), rank.was_parked)
     }
 
     fn release(&mut self, place: &RankPosition) -> Option<Spawned> {
