@@ -1,7 +1,7 @@
 //! The journal of a run: every event in order, one JSON object per line, readable while it is written and after a crash.
 //!
 //! The first line names the format's version. A reader understands its own version and those before it; the last line
-//! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`Journal::reserve`]), so
+//! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`reserve`]), so
 //! that the result of a run fits whatever its ranks have written.
 
 mod backlog;
@@ -45,8 +45,7 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Journal {
     file: Option<File>,
-    /// None until [`Journal::reserve`].
-    reserve: Option<Reserve>,
+    reserve: Reserve,
     /// What the file has.
     length: u64,
     backlog: Backlog,
@@ -69,14 +68,13 @@ impl Journal {
 
     /// Keeps nothing: for runs whose logs go to `/dev/null`.
     pub fn none() -> Self {
-        Self { file: None, reserve: None, length: 0, backlog: Backlog::default(), lost: 0, is_torn: false }
-    }
-
-    /// Takes room behind the end, and goes on to.
-    pub fn reserve(&mut self) {
-        let reserve = self.reserve.get_or_insert_default();
-        if let Some(file) = &self.file {
-            reserve.extend(file, self.length, 0);
+        Self {
+            file: None,
+            reserve: Reserve::default(),
+            length: 0,
+            backlog: Backlog::default(),
+            lost: 0,
+            is_torn: false,
         }
     }
 
@@ -160,11 +158,9 @@ impl Journal {
         line.extend_from_slice(text);
         line.push(b'\n');
         let bytes = line.len() as u64;
-        if let Some(reserve) = &mut self.reserve {
-            reserve.extend(file, self.length, bytes);
-            if !reserve.lets(self.length, bytes, importance) {
-                return false;
-            }
+        self.reserve.extend(file, self.length, bytes);
+        if !self.reserve.lets(self.length, bytes, importance) {
+            return false;
         }
         if file.write_all(&line).is_err() {
             self.is_torn = true;

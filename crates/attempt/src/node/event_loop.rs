@@ -213,8 +213,6 @@ impl EventLoop {
         if let CoordinatorRole::Here(driver) = &mut self.role {
             driver.begin(&mut self.node);
         }
-        // When the ranks are on their way, or other nodes are waited for.
-        self.node.events.reserve_room();
         Ok(true)
     }
 

@@ -45,6 +45,10 @@ pub struct EventSink {
 impl EventSink {
     pub fn new(bundle: &NodeBundle, launcher: &UnixStream) -> std::io::Result<Self> {
         let (run_id, run_folder) = (bundle.run_id.clone(), bundle.run_folder.clone());
+        if let Some(folder) = &run_folder {
+            // On a disk that is full already the result is tried at the end.
+            let _ = run_result::reserve(folder);
+        }
         let journal = match &run_folder {
             Some(folder) => Journal::create(folder)?,
             None => Journal::none(),
@@ -63,15 +67,6 @@ impl EventSink {
             attempts: 0,
             end: None,
         })
-    }
-
-    /// Takes the room for the journal and the result.
-    pub fn reserve_room(&mut self) {
-        self.journal.reserve();
-        if let Some(folder) = &self.run_folder {
-            // On a disk that is full already the result is tried at the end.
-            let _ = run_result::reserve(folder);
-        }
     }
 
     pub fn record(&mut self, event: RunEvent) {

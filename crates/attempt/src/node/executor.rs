@@ -374,7 +374,6 @@ impl Executor {
             std::mem::take(&mut self.ranks).signal(libc::SIGKILL);
             return self.none_began(&error);
         }
-        self.ranks.reserve_records();
         // Counted when the ranks are on their way: the kernel adds up all processors for it, and no rank can be out of
         // memory before it has executed.
         self.oom_kills = procfs::oom_kills();

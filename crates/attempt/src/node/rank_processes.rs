@@ -124,6 +124,10 @@ impl RankProcesses {
         streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
         let folder = make_folder(bundle, plan, facts.attempt)?;
+        if let Some(folder) = &folder {
+            // Without the room the record is tried when the rank has ended.
+            let _ = ExitRecord::reserve(&folder.path);
+        }
         let spawned = begin(bundle.command(plan, facts))?;
         let started_ms = clock::unix_ms();
         for (kind, fd, show) in [
@@ -153,14 +157,6 @@ impl RankProcesses {
             terminals: spawned.terminals,
         });
         self.running.last().ok_or_else(|| io::Error::other("the rank just started is missing"))
-    }
-
-    /// Takes the room for their exit records, when all are on their way: none of them has filled the disk by then.
-    pub fn reserve_records(&self) {
-        for folder in self.running.iter().filter_map(|process| process.folder.as_ref()) {
-            // Without the room the record is tried when the rank has ended.
-            let _ = ExitRecord::reserve(&folder.path);
-        }
     }
 
     pub fn signal(&self, signal: i32) {

@@ -36,10 +36,13 @@ fn greeting() -> Greeting {
 }
 
 fn peers(secret: &str) -> (Peers, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut peers = Peers::new(2, "gn6".into(), secret.into()).unwrap();
-    peers.listen(port).unwrap();
-    (peers, port)
+    // Another test may take the port in between.
+    let port = (0..100).find_map(|_| {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        peers.listen(port).is_ok().then_some(port)
+    });
+    (peers, port.unwrap())
 }
 
 /// Looks until there is news of which something can be made.
