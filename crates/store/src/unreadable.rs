@@ -11,13 +11,13 @@ use crate::{StoreError, View, environments, numbered, tasks};
 pub struct UnreadableRow {
     /// The id of the task, or the name of the environment.
     pub name: String,
-    pub error: String,
+    pub why: Text,
 }
 
 impl UnreadableRow {
     /// For those who look after the server.
     pub fn text(&self) -> Text {
-        let (name, why) = (&self.name, reason::of_said(&self.error));
+        let Self { name, why } = self;
         Text::new(
             format!("{name} 无法读取，已搁置（其占用不变）：{}", why.zh),
             format!("{name} cannot be read and is set aside, with what it holds: {}", why.en),
@@ -34,7 +34,7 @@ impl View<'_> {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             if let Err(error) = tasks::read_task(row) {
-                found.push(UnreadableRow { name: numbered::TASK.write(row.get(2)?), error: told(&error) });
+                found.push(UnreadableRow { name: numbered::TASK.write(row.get(2)?), why: why(&error) });
             }
         }
         let sql = format!("SELECT {}, name FROM environments", environments::COLUMNS);
@@ -47,16 +47,19 @@ impl View<'_> {
                     Type::Text => row.get(name_at)?,
                     _ => numbered::ENVIRONMENT.write(row.get(0)?),
                 };
-                found.push(UnreadableRow { name, error: told(&error) });
+                found.push(UnreadableRow { name, why: why(&error) });
             }
         }
         Ok(found)
     }
 }
 
-fn told(error: &StoreError) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+fn why(error: &StoreError) -> Text {
+    match error {
+        StoreError::Document { source, .. } => reason::of_json(source),
+        StoreError::Value { value, .. } => {
+            Text::new(format!("“{value}”没有意义"), format!("it holds \"{value}\", which means nothing"))
+        }
+        other => reason::of_said(&other.to_string()),
     }
 }

@@ -136,31 +136,56 @@ fn other(error: &io::Error) -> Text {
 /// Where a JSON text is not one, and in which way.
 pub fn of_json(error: &serde_json::Error) -> Text {
     let found = match error.classify() {
-        Category::Eof => TOO_SHORT,
-        Category::Data => OF_ANOTHER_KIND,
+        Category::Eof => text(TOO_SHORT),
+        Category::Data => of_another_kind(&error.to_string()),
         Category::Syntax | Category::Io => {
             let said = error.to_string();
             let known = MISTAKES.iter().find(|(words, _)| said.contains(words));
-            known.map_or(("有语法错误", "a mistake"), |(_, found)| *found)
+            text(known.map_or(("有语法错误", "a mistake"), |(_, found)| *found))
         }
     };
-    at(error.line(), error.column(), found)
+    at(error.line(), error.column(), &found)
 }
 
 const TOO_SHORT: (&str, &str) = ("内容不完整", "it ends too early");
-const OF_ANOTHER_KIND: (&str, &str) = ("类型不对", "something of another kind was expected");
+
+fn text((zh, en): (&str, &str)) -> Text {
+    Text::new(zh.to_owned(), en.to_owned())
+}
+
+/// How the reader of JSON begins where a text is JSON and not what was expected.
+const OTHER_KINDS: [&str; 7] = [
+    "unknown variant",
+    "unknown field",
+    "missing field",
+    "duplicate field",
+    "invalid type",
+    "invalid value",
+    "invalid length",
+];
+
+/// What is not as expected, by its name where the reader of JSON tells one.
+fn of_another_kind(said: &str) -> Text {
+    const LONGEST: usize = 64;
+    let named = |phrase: &str| {
+        let name: String = said.strip_prefix(phrase)?.split('`').nth(1)?.chars().take(LONGEST).collect();
+        Some(name)
+    };
+    for (phrase, zh, en) in [
+        ("unknown variant", ("不认识的值“", "”"), ("\"", "\" is not known")),
+        ("unknown field", ("不认识的字段“", "”"), ("\"", "\" is no field of it")),
+        ("missing field", ("缺少字段“", "”"), ("the field \"", "\" is missing")),
+        ("duplicate field", ("字段“", "”出现了两次"), ("the field \"", "\" is there twice")),
+    ] {
+        if let Some(name) = named(phrase) {
+            return Text::new(format!("{}{name}{}", zh.0, zh.1), format!("{}{name}{}", en.0, en.1));
+        }
+    }
+    text(("类型不对", "something of another kind was expected"))
+}
 
 /// The same where nothing but the words of JSON's reader is left, at the end of a sentence or alone.
 fn of_said_json(said: &str) -> Option<Text> {
-    const OTHER_KINDS: [&str; 7] = [
-        "invalid type",
-        "invalid value",
-        "invalid length",
-        "missing field",
-        "unknown field",
-        "unknown variant",
-        "duplicate field",
-    ];
     let (words, place) = said.rsplit_once(" at line ")?;
     let (line, column) = place.split_once(" column ")?;
     let (line, column) = (line.parse().ok()?, column.parse().ok()?);
@@ -168,17 +193,19 @@ fn of_said_json(said: &str) -> Option<Text> {
         let mut found = words.match_indices(phrase).map(|(start, _)| start);
         found.find(|start| *start == 0 || words[..*start].ends_with(": "))
     };
-    let kinds = OTHER_KINDS.iter().map(|phrase| (*phrase, OF_ANOTHER_KIND));
-    let all = MISTAKES.iter().copied().chain([("EOF while parsing", TOO_SHORT)]).chain(kinds);
-    let (start, found) =
-        all.filter_map(|(phrase, found)| Some((begins(phrase)?, found))).min_by_key(|(start, _)| *start)?;
-    let (before, told) = (&words[..start], at(line, column, found));
+    let mistakes = MISTAKES.iter().copied().chain([("EOF while parsing", TOO_SHORT)]);
+    let mistakes = mistakes.filter_map(|(phrase, found)| Some((begins(phrase)?, text(found))));
+    let kinds =
+        OTHER_KINDS.iter().filter_map(|phrase| begins(phrase).map(|start| (start, of_another_kind(&words[start..]))));
+    let (start, found) = mistakes.chain(kinds).min_by_key(|(start, _)| *start)?;
+    let (before, told) = (&words[..start], at(line, column, &found));
     Some(Text::new(format!("{before}{}", told.zh), format!("{before}{}", told.en)))
 }
 
-fn at(line: usize, column: usize, (zh, en): (&str, &str)) -> Text {
+fn at(line: usize, column: usize, found: &Text) -> Text {
+    let Text { zh, en } = found;
     if line == 0 {
-        return Text::new(zh.to_owned(), en.to_owned());
+        return found.clone();
     }
     Text::new(format!("第 {line} 行第 {column} 列{zh}"), format!("line {line}, column {column}: {en}"))
 }
@@ -260,11 +287,21 @@ mod tests {
             let error = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text).unwrap_err();
             assert_eq!(of_said(&error.to_string()), told(text), "{text}");
         }
-        let told = of_said("task-3: missing field `name` at line 1 column 5");
-        assert_eq!(
-            (&*told.zh, &*told.en),
-            ("task-3: 第 1 行第 5 列类型不对", "task-3: line 1, column 5: something of another kind was expected",)
-        );
+        for (said, zh, en) in [
+            ("missing field `name`", "缺少字段“name”", "the field \"name\" is missing"),
+            ("unknown field `nam`, expected `name`", "不认识的字段“nam”", "\"nam\" is no field of it"),
+            (
+                "unknown variant `dreaming`, expected one of `a`, `b`",
+                "不认识的值“dreaming”",
+                "\"dreaming\" is not known",
+            ),
+            ("duplicate field `name`", "字段“name”出现了两次", "the field \"name\" is there twice"),
+            ("invalid type: string \"a\", expected u32", "类型不对", "something of another kind was expected"),
+        ] {
+            let told = of_said(&format!("task-3: {said} at line 1 column 5"));
+            assert_eq!(told.zh, format!("task-3: 第 1 行第 5 列{zh}"));
+            assert_eq!(told.en, format!("task-3: line 1, column 5: {en}"));
+        }
         for said in ["he stood at line 3 column 4", "at line 3 column x", "invalid type at line 3"] {
             assert_eq!(of_said(said).zh, said);
         }
