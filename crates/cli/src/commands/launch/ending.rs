@@ -82,12 +82,15 @@ impl History {
     }
 
     pub fn connection_ended(&mut self, host: usize, status: Option<ExitStatus>, is_here: bool) {
-        let expected = self.is_told() || self.ends[host].is_some() || self.stopped_by.is_some() || self.was_refused();
-        if expected || self.broken.is_some() {
+        let code = status.and_then(|status| status.code());
+        let is_lost = !is_here && matches!(code, Some(BROKEN) | None);
+        // Its run there stops with it, and the others by that: the coordinator's word may be here first.
+        let explains_the_end = is_lost && matches!(self.end(), Some((Outcome::Stopped { .. }, ..)));
+        let expected = self.ends[host].is_some() || self.stopped_by.is_some() || self.was_refused();
+        if expected || self.is_told() && !explains_the_end || self.broken.is_some() {
             return;
         }
         let label = self.labels[host].clone();
-        let code = status.and_then(|status| status.code());
         let how = match (code, status) {
             (Some(code), _) => code.to_string(),
             (None, Some(status)) => {
@@ -97,11 +100,9 @@ impl History {
         };
         self.broken = Some((
             host,
-            match code {
-                Some(BROKEN) | None if !is_here => {
-                    LaunchNews::ConnectionLost { host: label, said: format!("ssh: {how}") }
-                }
-                _ => LaunchNews::EndedEarly { host: label, how },
+            match is_lost {
+                true => LaunchNews::ConnectionLost { host: label, said: format!("ssh: {how}") },
+                false => LaunchNews::EndedEarly { host: label, how },
             },
         ));
     }
@@ -228,6 +229,23 @@ mod tests {
         history.add(0, ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser));
         assert_eq!(Ending::of(&history), Ending::Broken);
         assert!(matches!(history.broken, Some((1, LaunchNews::ConnectionLost { .. }))));
+    }
+
+    #[test]
+    fn a_connection_that_is_missed_after_the_stop_that_it_caused_is_the_cause_all_the_same() {
+        let stopped = || ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser);
+        let killed = Some(ExitStatus::from_raw(libc::SIGKILL));
+        let mut late = history();
+        late.add(0, started());
+        late.add(0, stopped());
+        late.connection_ended(1, killed, false);
+        assert_eq!(Ending::of(&late), Ending::Broken);
+        // Somebody on a host stopped the run: its connections end as they should, or have told the end.
+        let mut asked = history();
+        asked.add(0, stopped());
+        asked.connection_ended(0, killed, false);
+        asked.connection_ended(1, Some(ExitStatus::from_raw(143 << 8)), false);
+        assert_eq!(Ending::of(&asked), Ending::Stopped(15));
     }
 
     #[test]
