@@ -1,6 +1,6 @@
 //! The nouns of the command line against a real server: what they print, and how they end.
 
-use crate::support::{self, Ended, Fleet, Run};
+use crate::support::{self, Ended, Fleet, Run, eventually};
 use serde_json::{Value, json};
 
 fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
@@ -184,7 +184,9 @@ fn a_sweep_that_was_cut_off_is_completed_by_the_same_command() {
     assert_eq!((first.code(), ids(&first).len()), (Some(0), 2), "{}", first.err());
     // One of them is gone, as if it had never been made.
     fleet.task_is(&ids(&first)[0], "succeeded");
-    assert_eq!(fermi(&fleet, &["task", "delete", &ids(&first)[0]]).code(), Some(0));
+    eventually("the task to be swept and deleted", || {
+        (fermi(&fleet, &["task", "delete", &ids(&first)[0]]).code() == Some(0)).then_some(())
+    });
     let again = sweep("seed=1..4", "true");
     assert_eq!((again.code(), ids(&again).len()), (Some(0), 3), "{}", again.err());
     assert!(
