@@ -72,17 +72,27 @@ impl Wire {
         let lost = |source| OperationError::Lost { rank, operation: self.operation, source };
         let count = outcome.map_err(|source| self.fail(lost(source)))?;
         if count > 0 {
-            let since = self.begun.elapsed().as_millis();
-            self.moved.fetch_max(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+            self.has_moved();
             return Ok(count);
         }
-        let deadline = self.begun + Duration::from_millis(self.moved.load(Ordering::Relaxed)) + self.timeout;
+        let deadline = self.deadline();
         if Instant::now() >= deadline {
             let waited_s = self.timeout.as_secs_f64();
             return Err(self.fail(OperationError::Silent { rank, operation: self.operation, waited_s }));
         }
         wait(&mut [PollFd::new(stream.as_fd(), flags)], deadline).map_err(|source| self.fail(lost(source)))?;
         Ok(0)
+    }
+
+    /// Something moved just now; the headers too, for which the other rank may have been waited for almost as long as it is at all.
+    pub fn has_moved(&self) {
+        let since = self.begun.elapsed().as_millis();
+        self.moved.fetch_max(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// When nothing has moved either way for too long.
+    fn deadline(&self) -> Instant {
+        self.begun + Duration::from_millis(self.moved.load(Ordering::Relaxed)) + self.timeout
     }
 
     /// Hangs up, so that the other thread waits no longer either.
@@ -98,5 +108,24 @@ impl Wire {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn how_long_the_headers_were_waited_for_is_no_time_of_what_follows() {
+        let door = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(door.local_addr().unwrap()).unwrap();
+        let streams = [stream.try_clone().unwrap(), stream];
+        let mut wire = Wire::new(streams, [1, 1], Operation::AllReduce, Duration::from_secs(30));
+        wire.begun = wire.begun.checked_sub(Duration::from_secs(29)).unwrap();
+        assert!(wire.deadline() < Instant::now() + Duration::from_secs(2));
+        wire.has_moved();
+        assert!(wire.deadline() > Instant::now() + Duration::from_secs(20));
     }
 }

@@ -9,6 +9,9 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 
 use super::machine::{Coordinator, State};
 
+/// So many processes of a node are named: all helpers of its ranks may hang on one share.
+const NAMED: usize = 8;
+
 /// What may live of an attempt that is over.
 #[derive(Debug, Default)]
 pub(super) struct Remnants {
@@ -99,8 +102,9 @@ impl Coordinator {
 
     fn stuck_text(&self, at_most_ms: u64) -> Text {
         let of_node = |(node, pids): (&usize, &Vec<i32>)| {
-            let pids: Vec<String> = pids.iter().map(i32::to_string).collect();
-            format!("{} ({})", self.name_of(*node), pids.join(", "))
+            let more = if pids.len() > NAMED { ", …" } else { "" };
+            let pids: Vec<String> = pids.iter().take(NAMED).map(i32::to_string).collect();
+            format!("{} ({}{more})", self.name_of(*node), pids.join(", "))
         };
         let nodes = self.remnants.stuck.iter().map(of_node).collect::<Vec<_>>().join(", ");
         let (attempt, seconds) = (self.attempt, at_most_ms.div_ceil(1_000));

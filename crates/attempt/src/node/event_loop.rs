@@ -403,10 +403,8 @@ impl EventLoop {
         self.over = true;
         match &mut self.role {
             CoordinatorRole::Elsewhere(follower) => follower.end_at_once(&mut self.node),
-            CoordinatorRole::Here(_) | CoordinatorRole::None => {
-                self.node.end_at_once();
-            }
-        }
+            CoordinatorRole::Here(_) | CoordinatorRole::None => self.node.end_at_once(),
+        };
     }
 }
 

@@ -154,7 +154,6 @@ impl Executor {
             }
             NodeCommand::Sweep => {
                 let pids = self.sweep(events);
-                self.survivors_looked = (!pids.is_empty()).then(Instant::now);
                 return vec![if pids.is_empty() { NodeReport::Swept } else { NodeReport::StillThere { pids } }];
             }
             NodeCommand::Tell(event) => {
@@ -474,6 +473,7 @@ impl Executor {
             events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
         }
         self.write_start_notes();
+        self.survivors_looked = (!survivors.is_empty()).then(Instant::now);
         survivors
     }
 

@@ -1,15 +1,18 @@
 //! A node whose coordinator is elsewhere: it comes, obeys, reports, and when the coordinator is gone it ends its ranks.
 
+mod not_joined;
+
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use fermi_domain::contract;
-use fermi_domain::language::{Explained, Setting, Text, reason};
+use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::lease;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use not_joined::{cut_off, no_more, why_not_joined};
 
 use super::local_node::Node;
 use crate::assembly::{Greeting, JoinRefusal};
@@ -40,6 +43,10 @@ pub struct FollowerNode {
 enum State {
     Joining(Join),
     Linked(Link),
+    /// What cannot be killed is waited for until then, before this node joins again.
+    Clearing {
+        until: Instant,
+    },
     Gone,
 }
 
@@ -57,7 +64,7 @@ impl FollowerNode {
         match &self.state {
             State::Joining(join) => Some(join.bell.as_fd()),
             State::Linked(link) => Some(link.as_fd()),
-            State::Gone => None,
+            State::Clearing { .. } | State::Gone => None,
         }
     }
 
@@ -80,7 +87,7 @@ impl FollowerNode {
                 };
                 let _ = link.send(&report);
             }
-            State::Joining(_) | State::Gone => {
+            State::Joining(_) | State::Clearing { .. } | State::Gone => {
                 self.end(Outcome::Stopped { signal }, Verdict::of(VerdictKind::StoppedByUser), node);
             }
         }
@@ -98,8 +105,8 @@ impl FollowerNode {
     }
 
     /// Ends all that runs here without asking, and tells the coordinator, which would otherwise have to wait until it must have
-    /// ended.
-    pub fn end_at_once(&mut self, node: &mut Node) {
+    /// ended. Answers whether nothing is left.
+    pub fn end_at_once(&mut self, node: &mut Node) -> bool {
         let is_nothing_left = node.end_at_once();
         if let State::Linked(link) = &mut self.state
             && is_nothing_left
@@ -110,6 +117,7 @@ impl FollowerNode {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
+        is_nothing_left
     }
 
     /// One look at everything outside: the link, ranks, time.
@@ -117,9 +125,10 @@ impl FollowerNode {
         match &self.state {
             State::Joining(_) => self.take_join_news(node),
             State::Linked(_) if is_ready => self.serve_link(node),
-            State::Linked(_) | State::Gone => {}
+            State::Linked(_) | State::Clearing { .. } | State::Gone => {}
         }
         let reports = node.look();
+        self.mind_clearing(reports.contains(&NodeReport::Swept), node);
         self.report(reports);
         self.mind_silence(node);
     }
@@ -164,8 +173,7 @@ impl FollowerNode {
             self.end_at_once(node);
             self.report(vec![NodeReport::LinkForged]);
             node.record(RunEvent::Waiting { text: link::forged() });
-            let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
-            self.end(Outcome::Failed, Verdict::of(lost), node);
+            self.give_up_coordinator(node);
             return;
         }
         let (commands, reading) = received.unwrap_or((Vec::new(), Reading::Closed));
@@ -213,23 +221,41 @@ impl FollowerNode {
         }
         if link.silence().max(link.stuck_for()) >= Duration::from_millis(gathering.coordinator_lost_after_ms()) {
             // Cut off: the others go on without us or wait for us. Our ranks must not go on alone.
-            self.end_at_once(node);
+            let is_nothing_left = self.end_at_once(node);
             node.lease.drop_coordinator();
             if node.bundle().restarts.max_restarts == 0 {
-                let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
-                self.end(Outcome::Failed, Verdict::of(lost), node);
+                self.give_up_coordinator(node);
                 return;
             }
-            let text = Text::new(
-                "长时间没有收到主节点的消息，已终止本节点的 rank，正在重新连接",
-                "nothing was heard of the first node for too long: this node's ranks were ended, connecting again",
-            );
-            node.record(RunEvent::Waiting { text });
-            match Join::start(node) {
-                Ok(join) => self.state = State::Joining(join),
-                Err(_) => self.coordinator_lost(node),
+            node.record(RunEvent::Waiting { text: cut_off(is_nothing_left) });
+            if is_nothing_left {
+                self.join_again(node);
+            } else {
+                let patience = Duration::from_millis(node.bundle().gathering.join_timeout_ms);
+                self.state = State::Clearing { until: Instant::now() + patience };
             }
         }
+    }
+
+    /// The others take a node that joins again for one without ranks.
+    fn mind_clearing(&mut self, is_swept: bool, node: &mut Node) {
+        match self.state {
+            State::Clearing { .. } if is_swept => self.join_again(node),
+            State::Clearing { until } if Instant::now() >= until => self.give_up_coordinator(node),
+            _ => {}
+        }
+    }
+
+    fn join_again(&mut self, node: &mut Node) {
+        match Join::start(node) {
+            Ok(join) => self.state = State::Joining(join),
+            Err(_) => self.coordinator_lost(node),
+        }
+    }
+
+    fn give_up_coordinator(&mut self, node: &mut Node) {
+        let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
+        self.end(Outcome::Failed, Verdict::of(lost), node);
     }
 
     fn coordinator_lost(&mut self, node: &mut Node) {
@@ -380,89 +406,6 @@ impl SeenRun {
 
     fn gone_for(&self) -> Option<Duration> {
         self.gone_since.map(|since| since.elapsed())
-    }
-}
-
-/// What is said of a run that was under way and no longer answers.
-fn no_more(endpoint: &str, run: &str, is_over: bool) -> Text {
-    let name = |before: &str, after: &str| if run.is_empty() { String::new() } else { format!("{before}{run}{after}") };
-    let (zh, en) = (name(" “", "”"), name(" '", "'"));
-    if is_over {
-        return Text::new(
-            format!("{endpoint} 上的运行{zh} 已经结束，本节点没有加入"),
-            format!("the run{en} at {endpoint} is over; this node was not taken in"),
-        );
-    }
-    Text::new(
-        format!("{endpoint} 上的运行{zh} 不再应答：它已经结束，或正在重启"),
-        format!("the run{en} at {endpoint} no longer answers: it is over, or about to restart"),
-    )
-}
-
-fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
-    let endpoint = contract::endpoint(address, port);
-    match error {
-        JoinError::Unresolved { name, .. } => Text::new(
-            format!("无法解析主机名 {name}；可改用 IP 地址"),
-            format!("the host name {name} does not resolve; an IP address would do"),
-        ),
-        // The machine answers, so no firewall swallows what is sent there.
-        JoinError::Unreachable { tried, source } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
-            let why = reason::of_io(source);
-            Text::new(
-                format!(
-                    "主节点 {endpoint} 上没有程序在监听（尝试 {tried}：{}）：它还没有启动；或运行已经开始，到下次重启才接纳节点；或运行已经结束",
-                    why.zh
-                ),
-                format!(
-                    "the first node {endpoint} cannot be reached (tried {tried}: {}): it is not started yet, or its run has begun and takes nodes in at its next restart, or is over",
-                    why.en
-                ),
-            )
-        }
-        JoinError::Unreachable { tried, source } => {
-            let why = reason::of_io(source);
-            Text::new(
-                format!(
-                    "连接不到主节点 {endpoint}（尝试 {tried}：{}）；主节点启动了吗？防火墙放行该端口了吗？",
-                    why.zh
-                ),
-                format!(
-                    "the first node {endpoint} cannot be reached (tried {tried}: {}); is it started, and does the firewall let the port through?",
-                    why.en
-                ),
-            )
-        }
-        JoinError::NotACoordinator { source, .. } if ForgedFrame::is_cause_of(source) => link::forged(),
-        JoinError::Unproven { tried } => Text::new(
-            format!(
-                "{tried} 上的程序没有证明自己知道集合口令，本节点没有加入；那里的 fermi 可能是旧版本（请更新），也可能不是您的主节点"
-            ),
-            format!(
-                "what listens at {tried} has not proved that it knows the rendezvous secret, and this node has not joined; it is an older fermi (update it), or not your first node"
-            ),
-        ),
-        JoinError::GreetingTooLong { length, most } => Text::new(
-            format!("本节点的自我介绍有 {length} 字节，最多允许 {most} 字节；请缩短 --rdzv-id 或 --role"),
-            format!(
-                "what this node says of itself has {length} bytes, at most {most} are allowed; shorten --rdzv-id or --role"
-            ),
-        ),
-        JoinError::NotACoordinator { tried, .. } => Text::new(
-            format!("{tried} 上有程序在监听，但不是在等待节点的 fermi run（也许有另一个任务正在使用该端口）"),
-            format!(
-                "something listens at {tried}, but it is no fermi run that waits for nodes (perhaps another run uses this port)"
-            ),
-        ),
-        JoinError::UnderWay { run } if run.is_empty() => Text::new(
-            format!("{endpoint} 上的运行已经开始；它下次重启时会接纳本节点"),
-            format!("the run at {endpoint} is under way; this node can be taken in at its next restart"),
-        ),
-        JoinError::UnderWay { run } => Text::new(
-            format!("{endpoint} 上的运行 “{run}” 已经开始；它下次重启时会接纳本节点"),
-            format!("the run '{run}' at {endpoint} is under way; this node can be taken in at its next restart"),
-        ),
-        JoinError::Refused(refusal) => refusal.text(),
     }
 }
 

@@ -123,6 +123,15 @@ fn no_attempt_begins_beside_processes_that_cannot_be_killed() {
 }
 
 #[test]
+fn of_many_processes_that_cannot_be_killed_some_are_named() {
+    let mut run = run_of(1, policy(1));
+    run.on(failed(0), 10);
+    let effects = run.on(still_there(&(1..=1_000).collect::<Vec<i32>>()), 5_010);
+    let (_, text) = held_back(&effects).unwrap_or_else(|| panic!("no reason in {effects:?}"));
+    assert!(text.contains("gn6 (1, 2, 3, 4, 5, 6, 7, 8, …);"), "{text}");
+}
+
+#[test]
 fn processes_that_never_die_end_the_run_with_its_verdict_and_the_reason() {
     let mut run = run_of(1, policy(1));
     run.on(failed(0), 10);
