@@ -9,10 +9,14 @@ use crate::framework::Family;
 use crate::resolve;
 use crate::run::Run;
 
+/// Which model the constants are of. Those of another one have the same names and mean something else in it: whoever adds,
+/// removes or redefines a knob counts up.
+pub const MODEL: u32 = 2;
+
 /// Constants of one cluster, as they are stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Form of this file.
+    /// [`MODEL`] of the planner that learned them.
     pub version: u32,
     /// How many runs taught it.
     pub runs: usize,
@@ -65,7 +69,7 @@ pub fn calibrate(samples: &[Sample], base: &Constants) -> Option<Calibration> {
     let freedom = Freedom { noise: SCATTER, centre: base.values(), spread };
     let constants = fit::fit(samples, base, &freedom, 40);
     Some(Calibration {
-        version: 1,
+        version: MODEL,
         runs: samples.len(),
         error_before: mean_error(samples, base),
         error_after: mean_error(samples, &constants),

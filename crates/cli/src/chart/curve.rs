@@ -137,9 +137,9 @@ fn colour(series: usize) -> Colour {
     COLOURS[series % COLOURS.len()]
 }
 
-/// What of the ideal each point reaches: below it, and further down where something else stands already.
+/// What of the ideal each point reaches, where that is a number: below it, and further down where something else stands already.
 fn efficiencies(sheet: &mut Sheet, one: &Series, at: usize, axes: &Axes, taken: &mut Vec<Point>) {
-    for point in one.points.iter().filter(|p| p.gpus > 1) {
+    for point in one.points.iter().filter(|p| p.gpus > 1 && p.efficiency.is_finite()) {
         let (a, b) = axes.place(point);
         let mut low = b + 21.0;
         while taken.iter().any(|(c, d)| (c - a).abs() < 46.0 && (d - low).abs() < 15.0) {
@@ -203,6 +203,19 @@ mod tests {
         assert_eq!(drawn.matches("<polyline").count(), 3);
         assert!(drawn.contains("a &lt; b &amp; c") && drawn.contains("several nodes, 10 Gbps"));
         assert!(drawn.contains("94 %") && drawn.contains("25 %") && !drawn.contains("NaN"));
+    }
+
+    #[test]
+    fn what_is_no_number_or_beyond_all_bounds_stays_on_the_sheet() {
+        let speedups = [1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e6];
+        let points = speedups.iter().enumerate().map(|(at, speedup)| point(1 << (at * 10), *speedup)).collect();
+        let drawn = curves(&[Series { name: String::new(), points }], labels());
+        assert!(!drawn.svg().contains("NaN") && !drawn.svg().contains("inf"), "{}", drawn.svg());
+        assert!(drawn.png().is_ok());
+        for shape in &drawn.shapes {
+            let Shape::Mark { at: (x, y), .. } = shape else { continue };
+            assert!((0.0..=drawn.width).contains(x) && (0.0..=drawn.height).contains(y), "{shape:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Text, reason};
-use fermi_planner::calibrate::Calibration;
+use fermi_planner::calibrate::{Calibration, MODEL};
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::run::{Run, Runs};
@@ -31,17 +31,28 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), PlanR
         None => Constants::builtin(),
         Some(path) => {
             let text = read(path)?;
-            let stored: Calibration = serde_json::from_str(&text).map_err(|error| {
+            calibrated(&text).map_err(|why| {
                 unreadable(
                     path,
-                    &reason::of_json(&error),
+                    &why,
                     Text::new("请用 fermi plan calibrate 重新生成", "write it anew with fermi plan calibrate"),
                 )
-            })?;
-            stored.constants
+            })?
         }
     };
     Ok((catalogue, constants))
+}
+
+/// The constants of a calibration, or why they are not taken.
+fn calibrated(text: &str) -> Result<Constants, Text> {
+    let stored: Calibration = serde_json::from_str(text).map_err(|error| reason::of_json(&error))?;
+    if stored.version == MODEL {
+        return Ok(stored.constants);
+    }
+    Err(Text::new(
+        "它由另一版本的规划器学得，其常数在本版本中含义不同",
+        "another version of the planner has learned it, and its constants mean something else in this one",
+    ))
 }
 
 /// Rows of a file of runs; a file that is a plain list will do.
@@ -96,4 +107,24 @@ pub fn default_calibration() -> PathBuf {
     let configured = std::env::var_os("XDG_CONFIG_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     configured.or_else(home).unwrap_or_default().join("fermi").join("planner-calibration.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_of_another_model_are_refused() {
+        let constants = Constants::builtin();
+        let file = |version: u32| {
+            let stored =
+                Calibration { version, runs: 5, error_before: 9.0, error_after: 4.0, constants: constants.clone() };
+            serde_json::to_string(&stored).unwrap()
+        };
+        assert!(calibrated(&file(MODEL)).is_ok());
+        for version in [MODEL - 1, MODEL + 1] {
+            assert!(calibrated(&file(version)).unwrap_err().en.contains("another version"), "{version}");
+        }
+        assert!(calibrated("{}").is_err());
+    }
 }

@@ -112,7 +112,7 @@ fn slots(list: &str) -> Result<Option<String>, RunProblem> {
     match hosts.as_slice() {
         [(_, slots)] => Ok(slots.map(str::to_owned)),
         several => {
-            let sum = several.iter().map(counted).sum::<Option<usize>>();
+            let sum = several.iter().try_fold(0_usize, |sum, host| sum.checked_add(counted(host)?));
             sum.map(|sum| Some(sum.to_string())).ok_or_else(|| RunProblem::BadProcessCount { value: list.to_owned() })
         }
     }
@@ -196,6 +196,8 @@ mod tests {
         for list in ["worker-0:2", "worker-0:2,worker-1:2", "localhost:2,gn7:2", "gn7"] {
             assert!(matches!(slots(list), Err(RunProblem::UnknownHost { .. })), "{list}");
         }
-        assert!(matches!(slots("localhost:2,localhost:x"), Err(RunProblem::BadProcessCount { .. })));
+        for list in ["localhost:2,localhost:x", "localhost:18446744073709551615,localhost:2"] {
+            assert!(matches!(slots(list), Err(RunProblem::BadProcessCount { .. })), "{list}");
+        }
     }
 }
