@@ -250,7 +250,7 @@ mod tests {
         {
             journal.append(&line, importance);
         }
-        (journal.file, journal.reserve) = (disk, Some(Reserve::for_results_alone()));
+        (journal.file, journal.reserve) = (disk, Reserve::for_results_alone());
         journal.append(&5, Importance::Usual);
         assert_eq!((journal.lost(), journal.missing()), (0, 5), "the first in line may not be written");
         journal.append(&6, Importance::Result);

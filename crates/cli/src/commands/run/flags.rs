@@ -70,7 +70,7 @@ pub struct RunFlags {
     /// Seconds to wait for the other machines [default: join_timeout of --rdzv-conf, else 600]
     #[arg(long, value_name = "SECONDS", help_heading = NODES)]
     pub join_timeout: Option<String>,
-    /// Seconds of silence after which a machine counts as lost; one whose supervisor dies is known at once
+    /// Seconds of silence after which a machine counts as lost; of one whose supervisor dies, an elastic run waits as long
     #[arg(long, value_name = "SECONDS", default_value = "15", help_heading = NODES)]
     pub node_lost_after: String,
     /// Set a variable for all ranks: NAME=VALUE, or NAME to pass it on (repeatable)
