@@ -77,6 +77,7 @@ impl Transition<'_> {
                 self.task.ended_ms = Some(self.now_ms);
                 self.task.restart_at_ms = None;
                 self.task.requeue = false;
+                self.task.told_end = None;
             }
         }
         true
@@ -164,6 +165,7 @@ impl Transition<'_> {
         self.task.secret_scheme = SecretScheme::HmacSha256;
         self.task.master_port = None;
         self.task.restart_at_ms = None;
+        self.task.told_end = None;
         for node in &mut self.task.nodes {
             node.incarnation = 1;
             node.state = if node.node_rank.0 == 0 { NodeRunState::Wanted } else { NodeRunState::Waiting };
@@ -177,6 +179,7 @@ impl Transition<'_> {
         if is_new_launch {
             self.task.generation = run.generation;
             self.task.restart_at_ms = None;
+            self.task.told_end = None;
             for node in &mut self.task.nodes {
                 (node.incarnation, node.state) = (1, NodeRunState::Alive);
             }
@@ -247,6 +250,10 @@ impl Transition<'_> {
     /// The first node has ended the run, and neither its journal nor the record beside it says how. The journals of the others say it
     /// too.
     fn result_lost(&mut self, name: &str) {
+        if let Some(end) = self.task.told_end.take() {
+            self.run_ended(end.outcome, end.verdict);
+            return;
+        }
         if self.task.is_swept() || self.task.stop.is_some() {
             return;
         }
