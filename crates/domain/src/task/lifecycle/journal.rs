@@ -350,15 +350,6 @@ impl Transition<'_> {
         }
     }
 
-    /// The coordinator's own journal is the one that counts: until nothing more comes of it, its word is only kept.
-    fn end_told(&mut self, end: ToldEnd) {
-        if self.task.lacks_result() {
-            self.run_ended(end.outcome, end.verdict);
-        } else if !self.task.phase.is_final() {
-            self.task.told_end = Some(Box::new(end));
-        }
-    }
-
     pub(super) fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
         let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
         match outcome {

@@ -247,35 +247,6 @@ impl Transition<'_> {
         self.begin_again_when_swept();
     }
 
-    /// The first node has ended the run, and neither its journal nor the record beside it says how. The journals of the others say it
-    /// too.
-    fn result_lost(&mut self, name: &str) {
-        if let Some(end) = self.task.told_end.take() {
-            self.run_ended(end.outcome, end.verdict);
-            return;
-        }
-        if self.task.is_swept() || self.task.stop.is_some() {
-            return;
-        }
-        let reason = Text::new(
-            format!("{name} 上的运行已结束，但其结果未能保存；等待其他节点说明结果"),
-            format!(
-                "the run on {name} has ended, and its result could not be kept: waiting for what the other nodes know of it"
-            ),
-        );
-        self.note("task.waiting", reason.clone());
-        self.task.reason = Some(reason);
-    }
-
-    /// Nobody knows how it ended. It may have succeeded: it is not run again by itself.
-    fn result_is_unknown_when_swept(&mut self) {
-        if !self.task.lacks_result() || !self.task.is_swept() || self.task.stop.is_some() {
-            return;
-        }
-        let node = self.task.nodes.first().map(|node| node.name.clone()).unwrap_or_default();
-        self.fail(Verdict::of(VerdictKind::ResultUnknown { node }));
-    }
-
     /// Nothing of a task that was asked to stop is left, and no journal said that it has.
     fn stopped_when_swept(&mut self) {
         if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
