@@ -223,8 +223,13 @@ fn unpack(archive: impl Read, tree: &Path, most: u64) -> Result<(), SourceError>
                 let target = entry.link_name()?.ok_or_else(escapes)?;
                 inner_depth(&target).ok_or_else(escapes)?;
                 // Each becomes a file of its own when the tree is copied for a task.
-                let bytes = fs::symlink_metadata(tree.join(&target))?.len();
-                left = left.checked_sub(bytes).ok_or(SourceError::TooLarge { most })?;
+                let linked = tree.join(&target);
+                let about = fs::symlink_metadata(&linked)?;
+                left = left.checked_sub(about.len()).ok_or(SourceError::TooLarge { most })?;
+                // What is linked may be a link, which leads elsewhere from here.
+                if about.is_symlink() && !stays_inside(&fs::read_link(&linked)?, depth.saturating_sub(1)) {
+                    return Err(escapes());
+                }
             }
             EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName | EntryType::GNULongLink => continue,
             _ => return Err(escapes()),
@@ -277,6 +282,7 @@ mod tests {
     enum Item<'a> {
         File(&'a str),
         Symlink(&'a str, &'a str),
+        Link(&'a str, &'a str),
         Device(&'a str),
     }
 
@@ -287,9 +293,10 @@ mod tests {
             header.set_mode(0o755);
             let (path, kind) = match item {
                 Item::File(path) => (*path, EntryType::Regular),
-                Item::Symlink(path, target) => {
+                Item::Symlink(path, target) | Item::Link(path, target) => {
                     header.as_gnu_mut().unwrap().linkname[..target.len()].copy_from_slice(target.as_bytes());
-                    (*path, EntryType::Symlink)
+                    let is_hard = matches!(item, Item::Link(..));
+                    (*path, if is_hard { EntryType::Link } else { EntryType::Symlink })
                 }
                 Item::Device(path) => (*path, EntryType::Char),
             };
@@ -331,11 +338,13 @@ mod tests {
     #[test]
     fn what_would_leave_the_folder_is_refused_and_nothing_stays() {
         let sources = tempfile::tempdir().unwrap();
-        let cases: [&[Item<'_>]; 8] = [
+        let cases: [&[Item<'_>]; 9] = [
             // Each of the two stays inside by its words; the second lies elsewhere than its words say.
             &[Item::File("a/b/c/f"), Item::Symlink("a/b/c/s", "../../.."), Item::Symlink("a/b/c/s/l", "../../../..")],
             // The same where the second leads through the first.
             &[Item::File("a/b/c/f"), Item::Symlink("a/b/c/s", "../../.."), Item::Symlink("t", "a/b/c/s/..")],
+            // A link that stays inside, under a name that is less deep.
+            &[Item::File("a/b/f"), Item::Symlink("a/b/s", "../.."), Item::Link("t", "a/b/s")],
             &[Item::File("../evil")],
             &[Item::File("/tmp/fermi-evil")],
             &[Item::Symlink("out", "/etc")],

@@ -1,5 +1,6 @@
 //! All files of one run that an uploader sends, as they come into being.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -89,16 +90,19 @@ impl UploadSet {
             // New attempts show here.
             places.push(WatchedFolder { folder: self.what.folder.clone(), files: 0..0 });
         }
-        let newest = newest_attempt(&self.what.folder);
-        self.is_listed = newest.is_ok();
-        let newest = newest.ok().flatten().unwrap_or(0);
-        while attempt_is_whole(&self.what, self.next_attempt, newest, self.ends) {
-            let attempt = self.next_attempt;
-            self.next_attempt += 1;
-            if !attempt_folder(&self.what.folder, attempt).is_dir() {
-                // It could not be made, or this node had no part in it.
-                continue;
+        let attempts = attempts_from(&self.what.folder, self.next_attempt);
+        self.is_listed = attempts.is_ok();
+        let attempts = attempts.unwrap_or_default();
+        let newest = attempts.last().copied();
+        for attempt in attempts {
+            let is_last = newest == Some(attempt);
+            if is_last && !self.ends && !is_whole(&self.what, attempt) {
+                // The folders of its ranks show here.
+                let begun = attempt_folder(&self.what.folder, attempt);
+                places.push(WatchedFolder { folder: begun, files: 0..0 });
+                break;
             }
+            self.next_attempt = attempt.saturating_add(1);
             for (local_rank, rank) in (0..).zip(self.what.ranks.clone()) {
                 let folder = RankFolder::of(&self.what.folder, attempt, local_rank);
                 let begin = self.files.len();
@@ -117,11 +121,6 @@ impl UploadSet {
             }
             places.extend(self.add_evidence(attempt));
             self.withhold();
-        }
-        let begun = attempt_folder(&self.what.folder, self.next_attempt);
-        if begun.is_dir() {
-            // The folders of its ranks show here.
-            places.push(WatchedFolder { folder: begun, files: 0..0 });
         }
         places
     }
@@ -181,26 +180,25 @@ impl UploadSet {
 
 /// The folders of an attempt's ranks are made one after the other as the ranks start; with the last one, all can be
 /// watched. Of an attempt that another one has followed, and at the end, whatever there is counts.
-fn attempt_is_whole(what: &UploadPlan, attempt: u32, newest: u32, ends: bool) -> bool {
-    if attempt < newest || attempt == newest && ends {
-        return true;
-    }
+fn is_whole(what: &UploadPlan, attempt: u32) -> bool {
     let last = u32::try_from(what.ranks.len()).unwrap_or(u32::MAX).saturating_sub(1);
-    attempt == newest && rank_folder(&what.folder, attempt, last).is_dir()
+    rank_folder(&what.folder, attempt, last).is_dir()
 }
 
-/// The last attempt of which this node has a folder. Attempts before it may have none.
-fn newest_attempt(run: &Path) -> io::Result<Option<u32>> {
+/// The attempts of which this node has a folder, from this one on. One may be missing that could not be made, or in which the
+/// node had no part.
+fn attempts_from(run: &Path, first: u32) -> io::Result<BTreeSet<u32>> {
     let entries = match run.read_dir() {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(error),
     };
-    let mut newest = None;
+    let mut found = BTreeSet::new();
     for entry in entries {
-        newest = newest.max(attempt_of(&entry?.file_name()));
+        let attempt = attempt_of(&entry?.file_name()).filter(|attempt| (first..u32::MAX).contains(attempt));
+        found.extend(attempt.filter(|attempt| attempt_folder(run, *attempt).is_dir()));
     }
-    Ok(newest)
+    Ok(found)
 }
 
 fn rank_folder(run: &Path, attempt: u32, local_rank: u32) -> PathBuf {
@@ -264,6 +262,21 @@ mod tests {
         assert_eq!(set.files.len(), 8);
         assert!(set.files[0].path.ends_with("/streams/5/4/stdout"), "{}", set.files[0].path);
         assert!(set.discover().is_empty());
+    }
+
+    #[test]
+    fn a_folder_with_a_number_that_no_attempt_has_takes_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut set = set(folder.path(), UploadKind::Streams);
+        std::fs::create_dir_all(folder.path().join("attempt_2/1")).unwrap();
+        std::fs::create_dir_all(folder.path().join(format!("attempt_{}", u32::MAX - 2))).unwrap();
+        std::fs::write(folder.path().join("attempt_3"), "no folder").unwrap();
+        let watched = set.discover().pop().unwrap().folder;
+        assert_eq!((set.files.len(), watched), (8, folder.path().join(format!("attempt_{}", u32::MAX - 2))));
+        set.ends = true;
+        set.discover();
+        assert_eq!(set.files.len(), 16);
+        assert!(set.discover().is_empty(), "it is there already");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use lifecycle::{
 };
 pub use record::{
     AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,
-    StopIntent, Task,
+    StopIntent, Task, ToldEnd,
 };
 pub use selection::{AutoSelection, Selection};
 pub use spans::{Moment, Spans};

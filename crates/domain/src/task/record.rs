@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::TaskSpec;
 use crate::{
+    event::Outcome,
     exit::Exit,
     fleet::LostNumbers,
     hang::HangNote,
@@ -92,6 +93,9 @@ pub struct Task {
     /// Why it ended.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+    /// The coordinator's last word in the journal of another node, until its own brings it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_end: Option<Box<ToldEnd>>,
     /// Where its time has gone; not known of a task that an older release stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Box<Ledger>>,
@@ -101,6 +105,14 @@ pub struct Task {
     /// Who waits for whom, while the ranks of its attempt have not met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<WaitNote>>,
+}
+
+/// How a run has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToldEnd {
+    pub outcome: Outcome,
+    pub verdict: Verdict,
 }
 
 /// How the secret of a generation is made from the server's own. It stands in the task, so that a server that is upgraded
@@ -261,6 +273,7 @@ impl Task {
             secret_scheme: SecretScheme::default(),
             resume: false,
             verdict: None,
+            told_end: None,
             ledger: Some(Box::new(Ledger::queued_since(now_ms))),
             hang: None,
             waits: None,

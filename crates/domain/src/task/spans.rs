@@ -44,9 +44,11 @@ impl Spans {
         self.held_ms.insert(task.clone(), now.monotonic_ms);
     }
 
-    /// How much of what has lasted so long came after the task was last held back.
+    /// How much of what has lasted so long came after the task was last held back. Whether it was before the clock began is not
+    /// known, and its agents have heard of nobody meanwhile: only what came after counts.
     pub fn unheld_ms(&self, task: &TaskId, lasted_ms: u64, now: Moment) -> u64 {
-        self.held_ms.get(task).map_or(lasted_ms, |held_ms| lasted_ms.min(now.monotonic_ms.saturating_sub(*held_ms)))
+        let held_ms = self.held_ms.get(task).copied().unwrap_or(0);
+        lasted_ms.min(now.monotonic_ms.saturating_sub(held_ms))
     }
 
     /// Forgets all but these tasks.
@@ -74,6 +76,7 @@ mod tests {
         spans.keep(|_| false);
         assert_eq!(spans.lasted_ms(&task, Some(1_000), Moment { wall_ms: 1_100, monotonic_ms: 99 }), 100);
     }
+
     #[test]
     fn time_in_which_a_task_was_held_back_is_not_its_own() {
         let mut spans = Spans::default();
@@ -85,5 +88,6 @@ mod tests {
         assert_eq!(spans.unheld_ms(&task, 200, at(99_000)), 200, "another start after that");
         spans.keep(|_| false);
         assert_eq!(spans.unheld_ms(&task, 40_000, at(40_000)), 40_000);
+        assert_eq!(spans.unheld_ms(&task, 1_300_000, at(700)), 700, "the server was away until now");
     }
 }

@@ -1,5 +1,7 @@
 //! The planner without a task: a model on the GPUs of some environments.
 
+use std::collections::{HashMap, HashSet};
+
 use axum::extract::State;
 use fermi_api::v1::{
     Envelope, Failure, PlanChoice, PlanId, PlanPoint, PlanRemedy, PlanReport, PlanRequest, PlannedLayout, PlannedMemory,
@@ -17,6 +19,7 @@ use fermi_planner::search::{Candidate, Request};
 use fermi_planner::strategy::{Strategy, best_of_each};
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::body::JsonBody;
 use crate::core::Core;
@@ -29,6 +32,9 @@ const MOST_LISTED: u32 = 200;
 const MOST_SEQUENCES: u64 = 1 << 24;
 /// Of more environments than these, the curve of scaling leaves sizes out.
 const EVERY_SIZE: usize = 8;
+
+/// Made at once: the rest of the server needs its threads, and its processors, however many ask.
+static PLANNED: Semaphore = Semaphore::const_new(2);
 
 /// Plans a model on the GPUs of environments: which strategy, whether it fits, how fast it is, how it scales. Nothing is
 /// stored.
@@ -51,25 +57,31 @@ pub async fn plan(State(core): State<Core>, body: JsonBody<PlanRequest>) -> Repl
     })?;
     let request = wished(Request::usual(architecture, cluster), &asked).map_err(refused)?;
     let listed = asked.top.unwrap_or(LISTED).min(MOST_LISTED) as usize;
+    let turn = PLANNED.acquire().await;
     // Thousands of GPUs have thousands of layouts: other requests are not kept waiting for them.
-    let planned = tokio::task::spawn_blocking(move || report(request, &machines, listed)).await;
+    let work = move || {
+        // Who hangs up ends no plan that is begun.
+        let _turn = turn;
+        report(request, &machines, listed)
+    };
+    let planned = tokio::task::spawn_blocking(work).await;
     let planned = planned.map_err(|error| ApiProblem::broken("a plan", &error))?;
     EnvelopeAnswer::ok(&planned.map_err(refused)?)
 }
 
 /// The environments of these ids, each once.
 fn chosen(known: &[Environment], ids: &[String]) -> Result<Vec<Environment>, ApiProblem> {
-    let mut found: Vec<Environment> = Vec::new();
+    let known: HashMap<&str, &Environment> = known.iter().map(|it| (it.id.as_str(), it)).collect();
+    let (mut found, mut taken) = (Vec::new(), HashSet::new());
     for id in ids {
-        let environment = known.iter().find(|it| it.id.as_str() == id);
-        let environment = environment.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, id))?;
+        let environment = *known.get(id.as_str()).ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, id))?;
         if environment.gpu_count() == 0 {
             let name = &environment.name;
             let text = Text::new(format!("{name} 没有 GPU"), format!("{name} has no GPU"));
             return Err(ApiProblem::unprocessable("environment_without_gpu", "nodeIds", text)
                 .hint(Text::new("规划只算 GPU；请去掉它", "plans are made for GPUs: leave it out")));
         }
-        if !found.iter().any(|it| it.id == environment.id) {
+        if taken.insert(&environment.id) {
             found.push(environment.clone());
         }
     }

@@ -45,7 +45,7 @@ impl Nodes {
 struct Lasted {
     /// How long it has been in its phase.
     phase_ms: u64,
-    /// How much of that came after it was last held back.
+    /// How much of that came after it was last held back, and after the server started.
     unheld_ms: u64,
     /// How long it has had its workers.
     placed_ms: u64,

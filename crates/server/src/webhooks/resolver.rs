@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use fermi_domain::webhook::{OfTheMachineAlone, may_be_told};
+use fermi_domain::webhook::{OfTheMachineAlone, host_may_be_told, may_be_told};
 use ureq::Timeout;
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -38,6 +38,10 @@ impl Resolver for ReceiverResolver {
 /// name up itself. One whose name nobody here knows is left to the proxy.
 pub fn refused_by_proxy(config: &Config, receiver: &Uri) -> Option<OfTheMachineAlone> {
     config.proxy().filter(|proxy| !proxy.is_no_proxy(receiver))?;
+    // A webhook that an older release has taken may name what is known by its name alone.
+    if let Some(Err(alone)) = receiver.host().map(host_may_be_told) {
+        return Some(alone);
+    }
     let timeout = NextTimeout { after: LOOKED_UP_WITHIN.into(), reason: Timeout::Resolve, ..NextTimeout::default() };
     let found = DefaultResolver::default().resolve(receiver, config, timeout).ok()?;
     // The proxy takes which of them it wants.

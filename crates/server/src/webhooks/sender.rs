@@ -151,7 +151,7 @@ mod tests {
         let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", proxy.local_addr().unwrap());
         let agent = agent(Some(ureq::Proxy::new(&address).unwrap()));
-        for host in OF_THE_MACHINE {
+        for host in OF_THE_MACHINE.into_iter().chain(["metadata.google.internal"]) {
             let sent = sent(&agent, host);
             assert!(matches!(&sent, Delivery::Refused(_)), "{host}: {sent:?}");
         }

@@ -9,7 +9,7 @@ use crate::{
     language::Text,
     phase::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase},
     start_up::{RanksWait, SHOWN_AFTER_MS, WaitNote, met_text},
-    task::{AttemptRecord, NodeRunState, RankRecord, StopCause},
+    task::{AttemptRecord, NodeRunState, RankRecord, StopCause, ToldEnd},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -31,10 +31,8 @@ impl Transition<'_> {
             }
             // A follower's own end is never a success: this is the coordinator's word, which its own journal has not brought.
             RunEvent::RunEnded { outcome: Outcome::Succeeded, verdict, .. } if !is_first => self.succeed(*verdict),
-            RunEvent::RunEnded { outcome, verdict, attempts }
-                if !is_first && attempts > 0 && self.task.lacks_result() =>
-            {
-                self.run_ended(outcome, *verdict);
+            RunEvent::RunEnded { outcome, verdict, attempts } if !is_first && attempts > 0 => {
+                self.end_told(ToldEnd { outcome, verdict: *verdict });
             }
             RunEvent::OutputLost { attempt, bytes } => self.output_lost(node, attempt, bytes),
             // What the coordinator tells stands in the journals of all nodes; its own is the one that counts.
@@ -352,7 +350,7 @@ impl Transition<'_> {
         }
     }
 
-    fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
+    pub(super) fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
         let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
         match outcome {
             Outcome::Succeeded => self.succeed(verdict),

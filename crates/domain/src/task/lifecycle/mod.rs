@@ -6,6 +6,7 @@
 
 mod end;
 mod journal;
+mod lost_result;
 #[cfg(test)]
 mod tests;
 mod transition;

@@ -77,6 +77,7 @@ impl Transition<'_> {
                 self.task.ended_ms = Some(self.now_ms);
                 self.task.restart_at_ms = None;
                 self.task.requeue = false;
+                self.task.told_end = None;
             }
         }
         true
@@ -164,6 +165,7 @@ impl Transition<'_> {
         self.task.secret_scheme = SecretScheme::HmacSha256;
         self.task.master_port = None;
         self.task.restart_at_ms = None;
+        self.task.told_end = None;
         for node in &mut self.task.nodes {
             node.incarnation = 1;
             node.state = if node.node_rank.0 == 0 { NodeRunState::Wanted } else { NodeRunState::Waiting };
@@ -177,6 +179,7 @@ impl Transition<'_> {
         if is_new_launch {
             self.task.generation = run.generation;
             self.task.restart_at_ms = None;
+            self.task.told_end = None;
             for node in &mut self.task.nodes {
                 (node.incarnation, node.state) = (1, NodeRunState::Alive);
             }
@@ -242,31 +245,6 @@ impl Transition<'_> {
         self.result_is_unknown_when_swept();
         self.requeue_when_swept();
         self.begin_again_when_swept();
-    }
-
-    /// The first node has ended the run, and neither its journal nor the record beside it says how. The journals of the others say it
-    /// too.
-    fn result_lost(&mut self, name: &str) {
-        if self.task.is_swept() || self.task.stop.is_some() {
-            return;
-        }
-        let reason = Text::new(
-            format!("{name} 上的运行已结束，但其结果未能保存；等待其他节点说明结果"),
-            format!(
-                "the run on {name} has ended, and its result could not be kept: waiting for what the other nodes know of it"
-            ),
-        );
-        self.note("task.waiting", reason.clone());
-        self.task.reason = Some(reason);
-    }
-
-    /// Nobody knows how it ended. It may have succeeded: it is not run again by itself.
-    fn result_is_unknown_when_swept(&mut self) {
-        if !self.task.lacks_result() || !self.task.is_swept() || self.task.stop.is_some() {
-            return;
-        }
-        let node = self.task.nodes.first().map(|node| node.name.clone()).unwrap_or_default();
-        self.fail(Verdict::of(VerdictKind::ResultUnknown { node }));
     }
 
     /// Nothing of a task that was asked to stop is left, and no journal said that it has.

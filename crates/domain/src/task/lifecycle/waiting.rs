@@ -71,11 +71,11 @@ impl Task {
             .collect()
     }
 
-    /// Whether the launch has taken longer than its policy allows and not all ranks are up; `phase_ms` is how long it has
-    /// been in its phase.
-    pub fn is_start_overdue(&self, phase_ms: u64) -> bool {
+    /// Whether the launch has taken longer than its policy allows and not all ranks are up; `unheld_ms` is how long it has
+    /// been in its phase since nothing holds it back.
+    pub fn is_start_overdue(&self, unheld_ms: u64) -> bool {
         let allowed = self.spec.policies.start_timeout.unwrap_or(Policies::USUAL_START);
-        self.phase == TaskPhase::Starting && phase_ms > allowed.as_millis()
+        self.phase == TaskPhase::Starting && unheld_ms > allowed.as_millis()
     }
 
     /// Whether it has had its workers for as long as it may; `placed_ms` is how long it has had them.

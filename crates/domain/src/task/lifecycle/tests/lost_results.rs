@@ -63,6 +63,29 @@ fn a_lost_result_is_known_where_another_node_or_the_exits_tell_it() {
 }
 
 #[test]
+fn what_other_nodes_have_told_before_counts_once_the_first_has_ended() {
+    let told = |outcome, kind| {
+        let mut play = Play::running(3);
+        let end = RunEvent::RunEnded { outcome, attempts: 1, verdict: Box::new(Verdict::of(kind)) };
+        play.told(1, end).gone(1).gone(2);
+        assert_eq!(play.task.phase, TaskPhase::Running, "its own journal may bring more");
+        play.play(ended_in_order(0));
+        assert_eq!(play.task.told_end, None);
+        (play.task.phase, verdict(&play))
+    };
+    let failed = told(Outcome::Failed, VerdictKind::RankFailed);
+    assert_eq!(failed, (TaskPhase::Failed, VerdictKind::RankFailed));
+    let stopped = told(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser);
+    assert_eq!(stopped, (TaskPhase::Stopped, VerdictKind::StoppedByUser));
+
+    let mut killed = Play::running(1);
+    let end = Box::new(Verdict::of(VerdictKind::RankFailed));
+    killed.told(1, RunEvent::RunEnded { outcome: Outcome::Failed, attempts: 1, verdict: end });
+    killed.gone(1).gone(2).gone(0);
+    assert_eq!((killed.task.generation.0, &killed.task.told_end), (2, &None), "another launch has another end");
+}
+
+#[test]
 fn a_machine_that_is_lost_behind_a_lost_result_starts_no_second_run() {
     let mut play = Play::running(3);
     play.play(ended_in_order(0)).gone(1).play(TaskInput::NodeLost { node: NodeRank(2) });
