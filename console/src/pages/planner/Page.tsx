@@ -32,7 +32,11 @@ export function Page() {
   const chosen = (search.env ?? '').split(',').flatMap((id): Environment[] => [byId.get(id) ?? []].flat());
   const model = models.data?.items.find((item) => item.id === search.model);
   const change = (patch: { [Key in keyof PlannerSearch]?: PlannerSearch[Key] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...patch }) as PlannerSearch, replace: true });
+    void navigate({
+      search: (before) => ({ ...before, ...patch }) as PlannerSearch,
+      replace: true,
+      resetScroll: false,
+    });
   const command = commandOf(model?.name, chosen, search);
   return (
     <>

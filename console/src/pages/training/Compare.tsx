@@ -109,6 +109,7 @@ export function Compare({ ids }: { ids: readonly string[] }) {
                   void navigate({
                     search: ({ x: _, ...before }) => ({ ...before, ...(x === 'time' ? { x } : {}) }),
                     replace: true,
+                    resetScroll: false,
                   })
                 }
               />
