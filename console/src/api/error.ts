@@ -38,3 +38,17 @@ export function refusal(response: Response, body: unknown): ApiError {
     response.headers.get('x-request-id'),
   );
 }
+
+type Away = { unreachable: string; unreachableHint: string };
+
+/** Why an act was not done, as a form says it, and what is said of a field; that nobody answers is in the words of the page. */
+export function refusalOf(error: Error | null, away: Away) {
+  const known = error instanceof ApiError ? error : null;
+  const [text, hint] = known?.isUnreachable ? [away.unreachable, away.unreachableHint] : [known?.text, known?.hint];
+  const whole = known ? [text, hint].filter(Boolean).join(' · ') : error ? String(error.message) : null;
+  return {
+    text: whole,
+    at: (field: string) => (known?.field === field ? whole : null),
+    hasField: Boolean(known?.field),
+  };
+}
