@@ -32,7 +32,9 @@ export function Page() {
 function Clone({ from }: { from: string }) {
   const { w } = useWords();
   const task = useQuery({ ...taskQuery(from), refetchInterval: false });
-  const copy = useMemo(() => task.data && formOf(task.data), [task.data]);
+  // What a task tells of itself changes while it runs; what was asked for does not.
+  const spec = task.data?.spec;
+  const copy = useMemo(() => spec && formOf({ spec }), [spec]);
   if (copy) {
     return <Editor from={from} initial={readDraft(localStorage, from) ?? copy} pristine={copy} />;
   }
