@@ -145,7 +145,8 @@ function Planned({ request, search, onChange }: PlannedProps) {
 
 /** The same plan on the command line. */
 function commandOf(model: string | undefined, chosen: readonly Environment[], search: PlannerSearch): string {
-  const gpus = chosen.map(({ gpuCount, gpuType }) => `1x${gpuCount}x${gpuType ?? 'A100'}`).join(',');
+  // The server plans with the first kind of a machine that has several.
+  const gpus = chosen.map(({ gpuCount, gpus: [first] }) => `1x${gpuCount}x${first?.model ?? 'A100'}`).join(',');
   return [
     `fermi plan --model ${quoted(model ?? 'llama2-7b')} --gpus ${gpus ? quoted(gpus) : '4x8xA100-80G --network 100Gbps'}`,
     search.seq ? `--seq-len ${search.seq}` : null,
