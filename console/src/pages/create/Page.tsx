@@ -14,18 +14,19 @@ import { withMaster } from './selection';
 
 const route = getRouteApi('/training/create');
 
-/** What the page begins with: what is cloned, else a draft, with the environments of the address where it names some. */
+/** What is cloned, else a draft with the environments and the model that the address names. */
 export function Page() {
-  const { from, env, mode } = route.useSearch();
+  const { from, env, model, mode } = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => {
     // They are in the draft now, where they can be changed.
-    if (env || mode) void navigate({ search: ({ env: _, mode: __, ...others }) => others, replace: true });
-  }, [env, mode, navigate]);
+    if (env || model || mode)
+      void navigate({ search: ({ env: _, model: __, mode: ___, ...others }) => others, replace: true });
+  }, [env, model, mode, navigate]);
   if (from) return <Clone key={from} from={from} />;
   const draft = readDraft(localStorage, null) ?? EMPTY;
   const chosen = env ? { mode: 'existing' as const, ...withMaster(env.split(','), null) } : {};
-  const initial: Form = { ...draft, ...chosen, ...(mode ? { mode } : {}) };
+  const initial: Form = { ...draft, ...chosen, ...(model ? { modelId: model } : {}), ...(mode ? { mode } : {}) };
   return <Editor key="new" from={null} initial={initial} pristine={EMPTY} />;
 }
 

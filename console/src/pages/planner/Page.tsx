@@ -129,7 +129,7 @@ function Planned({ request, search, onChange }: PlannedProps) {
     return (
       <Plans
         plan={plan.data}
-        environments={asked.nodeIds ?? []}
+        asked={asked}
         isOld={plan.isPlaceholderData}
         shown={search.show ?? 'strategies'}
         onShown={(show) => onChange({ show: show === 'layouts' ? show : undefined })}
