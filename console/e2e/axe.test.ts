@@ -28,6 +28,8 @@ async function faults(page: Page): Promise<string[]> {
 
 const TASKS = [
   ...TABS.map((tab) => `${TASK_PATH}?tab=${tab}`),
+  `${TASK_PATH}?tab=launch&rank=1`,
+  `${TASK_PATH}?tab=launch&launch=planned`,
   `${FAILED_PATH}?tab=overview`,
   `${FAILED_PATH}?tab=diagnosis`,
   `${FAILED_PATH}?tab=logs`,
@@ -37,6 +39,8 @@ const TASKS = [
 const FURTHER = [
   '/environments?view=table',
   '/training/create?mode=auto',
+  '/training?compare=task-2,task-4',
+  '/planner?model=model-001&env=env-004,env-005&show=layouts',
   ...SETTINGS.map((tab) => `/settings?tab=${tab}`),
   '/nowhere',
 ];

@@ -152,6 +152,8 @@ test('a draft survives a reload, and the three texts follow it', async ({ visit,
   await text.getByText('"taskName": "draft-2"').waitFor();
   await page.getByRole('tab', { name: 'YAML' }).click();
   await text.getByText('taskName: draft-2').waitFor();
+  // What one looks at stays in sight: the texts are at the end of the page.
+  expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
 });
 
 test('the server picks, and what waits says for whom and until when', async ({ visit, seed }) => {

@@ -36,6 +36,10 @@ test('a model is planned on machines, strategy by strategy and layout by layout'
   // From the plan to a task there.
   await page.getByRole('link', { name: w.train }).click();
   await page.getByText(zh.create.chosen('2')).first().waitFor();
+  await page
+    .locator('pre')
+    .getByText(/modelId: /)
+    .waitFor();
   expect(complaints).toEqual([]);
 });
 

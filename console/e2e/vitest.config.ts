@@ -11,5 +11,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
+    // A machine that does other things too is slow, not wrong: a second, as by default, is not enough for it.
+    expect: { poll: { timeout: 30_000, interval: 100 } },
   },
 });

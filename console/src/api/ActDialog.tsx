@@ -2,7 +2,8 @@ import type { QueryKey } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { FormDialog } from '~/ui/FormDialog';
 import { useWords } from '~/words';
-import { refusalOf, useAct } from './useAct';
+import { refusalOf } from './error';
+import { useAct } from './useAct';
 
 type ActDialogProps<R> = {
   title: string;
@@ -39,7 +40,7 @@ export function ActDialog<R>({
     onDone: onDone ?? onClose,
     isQuiet: true,
   });
-  const refusal = refusalOf(act.error);
+  const refusal = refusalOf(act.error, w.common);
   return (
     <FormDialog
       title={title}

@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { Field, Input } from '~/ui/Field';
 import { FormDialog } from '~/ui/FormDialog';
 import { useWords } from '~/words';
-import { refusalOf, useAct } from './useAct';
+import { refusalOf } from './error';
+import { useAct } from './useAct';
 
 /** A line of text to fill in; its key is the field's name in the API. */
 export type TextField<Key extends string> = {
@@ -33,7 +34,7 @@ export function RegisterDialog<Key extends string>(props: RegisterDialogProps<Ke
     () => Object.fromEntries(fields.map(({ key, start = '' }) => [key, start])) as Record<Key, string>,
   );
   const register = useAct({ call: () => call(values), changes, done: () => done, onDone: onClose, isQuiet: true });
-  const refusal = refusalOf(register.error);
+  const refusal = refusalOf(register.error, w.common);
   return (
     <FormDialog
       title={title}

@@ -1,7 +1,7 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { currentLanguage } from '~/words';
 import { PREFIX } from './base';
-import { ApiError, refusal } from './error';
+import { refusal, unreachable } from './error';
 import type { paths } from './schema';
 import { askToLogIn } from './session';
 
@@ -38,7 +38,7 @@ type Called<E> = Promise<{ data?: E; error?: unknown; response: Response }>;
 export async function q<E extends { data: unknown }>(call: Called<E>): Promise<E['data']> {
   const { data, error, response } = await call.catch((reason: unknown) => {
     if (reason instanceof DOMException && reason.name === 'AbortError') throw reason;
-    throw new ApiError(0, 'unreachable', '', null, null, null);
+    throw unreachable();
   });
   if (response.status === 401) askToLogIn();
   if (!response.ok || data === undefined) throw refusal(response, error);

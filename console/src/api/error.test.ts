@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusal } from './error';
+import { ApiError, refusal, refusalOf, unreachable } from './error';
 
 const answer = (status: number) => new Response(null, { status });
 
@@ -13,4 +13,12 @@ test('a proxy that does not reach the server is no word of the server', () => {
 
 test('an answer without an envelope is told by its number', () => {
   expect(refusal(answer(418), 'teapot')).toMatchObject({ status: 418, id: 'http_418', text: 'HTTP 418' });
+});
+
+test('a form tells of a refusal at its field, and of a server that is away above all of them', () => {
+  const away = { unreachable: '无法连接服务器', unreachableHint: '会自动重连' };
+  const taken = refusalOf(new ApiError(409, 'name_taken', '名称已存在', '换一个', 'name', null), away);
+  expect([taken.hasField, taken.at('name'), taken.at('path')]).toEqual([true, '名称已存在 · 换一个', null]);
+  expect(refusalOf(unreachable(), away)).toMatchObject({ hasField: false, text: '无法连接服务器 · 会自动重连' });
+  expect(refusalOf(null, away).text).toBeNull();
 });

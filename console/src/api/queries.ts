@@ -102,10 +102,25 @@ export const launchQuery = (id: string) =>
     queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}/launch', { params: { path: { id } }, signal })),
   });
 
-type StartParams = { rank: number; attempt?: number | undefined; isLive: boolean };
+/** So long after the end of a task its nodes may still send what they hold of it. */
+const STRAGGLE = 60_000;
 
-/** What a rank was started with: that never changes, but comes a moment after the rank has begun. */
-export const startQuery = (id: string, { rank, attempt, isLive }: StartParams) =>
+/** How often it is asked what a rank was started with: until that is there of the wanted attempt, as long as it may come. */
+export function startPace(
+  { attempt: newest, endedAt }: Pick<Task, 'attempt' | 'endedAt'>,
+  wanted: number | undefined,
+  kept: number | undefined,
+  now: number,
+): number | false {
+  const isThere = kept !== undefined && kept >= (wanted ?? newest);
+  const isComing = (wanted ?? newest) >= newest && (endedAt == null || now - endedAt < STRAGGLE);
+  return isThere || !isComing ? false : OFTEN;
+}
+
+type Starting = Pick<Task, 'id' | 'attempt' | 'endedAt'>;
+
+/** What a rank was started with, in the newest attempt that is kept unless one is named. Of one attempt it never changes. */
+export const startQuery = ({ id, ...task }: Starting, rank: number, attempt: number | undefined) =>
   queryOptions({
     queryKey: [...keys.task(id), 'start', rank, attempt ?? null],
     queryFn: ({ signal }) =>
@@ -116,7 +131,7 @@ export const startQuery = (id: string, { rank, attempt, isLive }: StartParams) =
         }),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => (isLive && query.state.data === undefined ? OFTEN : false),
+    refetchInterval: (query) => startPace(task, attempt, query.state.data?.attempt, Date.now()),
   });
 
 export const explainQuery = (id: string) =>

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { currentLanguage } from '~/words';
 import { PREFIX } from './base';
-import { ApiError, refusal } from './error';
+import { ApiError, refusal, unreachable } from './error';
 
 export type Credentials = { token: string } | { user: string; password: string };
 
@@ -25,7 +25,7 @@ async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<unknown>
     },
     body: body ? JSON.stringify(body) : null,
   }).catch(() => null);
-  if (!response) return new ApiError(0, 'unreachable', '', null, null, null);
+  if (!response) return unreachable();
   const answer: unknown = await response.json().catch(() => null);
   return response.ok ? answer : refusal(response, answer);
 }

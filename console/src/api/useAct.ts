@@ -31,13 +31,3 @@ export function useAct<V, R>({ call, changes, done, onDone, isQuiet }: Act<V, R>
     },
   });
 }
-
-/** The refusal of an act, and what it says of a field. */
-export function refusalOf(error: Error | null) {
-  const known = error instanceof ApiError ? error : null;
-  return {
-    text: known ? [known.text, known.hint].filter(Boolean).join(' · ') : error ? String(error.message) : null,
-    at: (field: string) => (known?.field === field ? [known.text, known.hint].filter(Boolean).join(' · ') : null),
-    hasField: Boolean(known?.field),
-  };
-}

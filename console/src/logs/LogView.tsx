@@ -99,10 +99,11 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
     url.searchParams.set('line', key);
     return `${url.pathname}${url.search}`;
   }, []);
+  const onError = (failed: Error) => toast('bad', failed.message || w.common.unreachable);
   const seek = useMutation({
     mutationFn: () => firstError(taskId, error),
     onSuccess: (key) => (key ? show(key) : toast('info', w.logs.noError)),
-    onError: (failed) => toast('bad', failed.message),
+    onError,
   });
   const save = useMutation({
     mutationFn: () =>
@@ -113,7 +114,7 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
         attempt: search.attempt ?? null,
         worldSize,
       }),
-    onError: (failed) => toast('bad', failed.message),
+    onError,
   });
   const place = around ? parseLineKey(around) : null;
   return (

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { fileName, partsOf, type Wanted } from './download';
+import { afterEach, expect, test, vi } from 'vitest';
+import { download, fileName, partsOf, type Wanted } from './download';
 import { parseRanks } from './ranks';
 
 const wanted = (ranks: string, more: Partial<Wanted> = {}): Wanted => ({
@@ -29,3 +29,11 @@ test.each([
   ['3', 'task-1-rank-3.log'],
   ['0,4-7', 'task-1-rank-0,4-7.log'],
 ])('a file of ranks %o is called %s', (ranks, name) => expect(fileName(wanted(ranks))).toBe(name));
+
+afterEach(() => vi.unstubAllGlobals());
+
+test('a server that is away is told as such, not in the words of the browser', async () => {
+  vi.stubGlobal('window', {});
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+  await expect(download(wanted(''))).rejects.toMatchObject({ id: 'unreachable' });
+});

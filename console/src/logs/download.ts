@@ -1,5 +1,5 @@
 import { apiUrl, headers } from '~/api/client';
-import { refusal } from '~/api/error';
+import { refusal, unreachable } from '~/api/error';
 import { chosenRanks, type RankFilter } from './ranks';
 
 export type Wanted = {
@@ -70,6 +70,8 @@ export async function download(wanted: Wanted): Promise<void> {
     const file = await chosenFile(name);
     await (file ? write(partsOf(wanted), file) : handOver(partsOf(wanted), name));
   } catch (failed) {
-    if (!(failed instanceof DOMException && failed.name === 'AbortError')) throw failed;
+    if (failed instanceof DOMException && failed.name === 'AbortError') return;
+    // So a connection fails, before an answer and in the middle of one.
+    throw failed instanceof TypeError ? unreachable() : failed;
   }
 }

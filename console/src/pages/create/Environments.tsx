@@ -76,7 +76,8 @@ function List({ environments, form, set }: { environments: readonly Environment[
   const overview = useQuery(overviewQuery());
   const last = useRef<string | null>(null);
   const change = useCallback(
-    (patch: NarrowPatch) => void navigate({ search: (before) => ({ ...before, ...patch }), replace: true }),
+    (patch: NarrowPatch) =>
+      void navigate({ search: (before) => ({ ...before, ...patch }), replace: true, resetScroll: false }),
     [navigate],
   );
   const shown = useMemo(() => shownOf(environments, search), [environments, search]);

@@ -14,25 +14,28 @@ import { withMaster } from './selection';
 
 const route = getRouteApi('/training/create');
 
-/** What the page begins with: what is cloned, else a draft, with the environments of the address where it names some. */
+/** What is cloned, else a draft with the environments and the model that the address names. */
 export function Page() {
-  const { from, env, mode } = route.useSearch();
+  const { from, env, model, mode } = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => {
     // They are in the draft now, where they can be changed.
-    if (env || mode) void navigate({ search: ({ env: _, mode: __, ...others }) => others, replace: true });
-  }, [env, mode, navigate]);
+    if (env || model || mode)
+      void navigate({ search: ({ env: _, model: __, mode: ___, ...others }) => others, replace: true });
+  }, [env, model, mode, navigate]);
   if (from) return <Clone key={from} from={from} />;
   const draft = readDraft(localStorage, null) ?? EMPTY;
   const chosen = env ? { mode: 'existing' as const, ...withMaster(env.split(','), null) } : {};
-  const initial: Form = { ...draft, ...chosen, ...(mode ? { mode } : {}) };
+  const initial: Form = { ...draft, ...chosen, ...(model ? { modelId: model } : {}), ...(mode ? { mode } : {}) };
   return <Editor key="new" from={null} initial={initial} pristine={EMPTY} />;
 }
 
 function Clone({ from }: { from: string }) {
   const { w } = useWords();
   const task = useQuery({ ...taskQuery(from), refetchInterval: false });
-  const copy = useMemo(() => task.data && formOf(task.data), [task.data]);
+  // What a task tells of itself changes while it runs; what was asked for does not.
+  const spec = task.data?.spec;
+  const copy = useMemo(() => spec && formOf({ spec }), [spec]);
   if (copy) {
     return <Editor from={from} initial={readDraft(localStorage, from) ?? copy} pristine={copy} />;
   }

@@ -34,7 +34,11 @@ export function SameTask({ request, nameOf }: { request: CreateRequest; nameOf: 
         className="px-4 pt-1 pb-4"
         value={tab}
         onChange={(next) =>
-          void navigate({ search: (before) => ({ ...before, tab: next === 'yaml' ? undefined : next }), replace: true })
+          void navigate({
+            search: (before) => ({ ...before, tab: next === 'yaml' ? undefined : next }),
+            replace: true,
+            resetScroll: false,
+          })
         }
         tabs={TABS.map((value) => ({ value, label: w.create.tabs[value] }))}
       >

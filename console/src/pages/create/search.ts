@@ -10,6 +10,8 @@ export type CreateSearch = {
   from?: string;
   /** Environments to begin with, with commas between them. */
   env?: string;
+  /** The model to begin with. */
+  model?: string;
   mode?: Mode;
   tab?: TextTab;
   q?: string;
@@ -22,7 +24,8 @@ export function readSearch(search: Record<string, unknown>): CreateSearch {
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   };
   const found: CreateSearch = {};
-  for (const key of ['from', 'env', 'q', ...NARROWED_BY] as const) if (text(key) !== '') found[key] = text(key);
+  for (const key of ['from', 'env', 'model', 'q', ...NARROWED_BY] as const)
+    if (text(key) !== '') found[key] = text(key);
   const mode = MODES.find((one) => one === search.mode);
   const tab = TABS.find((one) => one === search.tab);
   const sort = ORDERS.find((one) => one === search.sort);

@@ -68,7 +68,7 @@ export function useCreate(from: string | null) {
     clear: () => {
       reset();
       dropDraft(localStorage, from);
-      void navigate({ to: '/training/create', search: {}, replace: true });
+      void navigate({ to: '/training/create', search: from === null ? {} : { from }, replace: true });
     },
   };
 }

@@ -43,7 +43,8 @@ export function Page() {
   const denied = useDenied('join');
   const { view = 'cards' } = search;
   const change = useCallback(
-    (patch: NarrowPatch) => void navigate({ search: (before) => ({ ...before, ...patch }), replace: true }),
+    (patch: NarrowPatch) =>
+      void navigate({ search: (before) => ({ ...before, ...patch }), replace: true, resetScroll: false }),
     [navigate],
   );
   const show = useCallback((id: string) => change({ env: id }), [change]);

@@ -31,7 +31,8 @@ export function Page() {
   const denied = useDenied('create');
   const named = groups.data?.items.filter((group) => !group.isDefault) ?? [];
   const shown = named.find((group) => group.id === search.group) ?? named[0];
-  const choose = (id: string) => void navigate({ search: (before) => ({ ...before, group: id }), replace: true });
+  const choose = (id: string) =>
+    void navigate({ search: (before) => ({ ...before, group: id }), replace: true, resetScroll: false });
   const create = (
     <Button tone="primary" icon={<PlusIcon />} disabledReason={denied} onClick={() => setCreating(true)}>
       {w.groups.create}
@@ -92,7 +93,11 @@ export function Page() {
                   onCreate={() => setCreating(true)}
                   text={search.q ?? ''}
                   onText={(q) =>
-                    void navigate({ search: (before) => ({ ...before, q: q || undefined }), replace: true })
+                    void navigate({
+                      search: (before) => ({ ...before, q: q || undefined }),
+                      replace: true,
+                      resetScroll: false,
+                    })
                   }
                 />
               )}

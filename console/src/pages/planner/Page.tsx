@@ -32,7 +32,11 @@ export function Page() {
   const chosen = (search.env ?? '').split(',').flatMap((id): Environment[] => [byId.get(id) ?? []].flat());
   const model = models.data?.items.find((item) => item.id === search.model);
   const change = (patch: { [Key in keyof PlannerSearch]?: PlannerSearch[Key] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...patch }) as PlannerSearch, replace: true });
+    void navigate({
+      search: (before) => ({ ...before, ...patch }) as PlannerSearch,
+      replace: true,
+      resetScroll: false,
+    });
   const command = commandOf(model?.name, chosen, search);
   return (
     <>
@@ -125,7 +129,7 @@ function Planned({ request, search, onChange }: PlannedProps) {
     return (
       <Plans
         plan={plan.data}
-        environments={asked.nodeIds ?? []}
+        asked={asked}
         isOld={plan.isPlaceholderData}
         shown={search.show ?? 'strategies'}
         onShown={(show) => onChange({ show: show === 'layouts' ? show : undefined })}
@@ -141,7 +145,8 @@ function Planned({ request, search, onChange }: PlannedProps) {
 
 /** The same plan on the command line. */
 function commandOf(model: string | undefined, chosen: readonly Environment[], search: PlannerSearch): string {
-  const gpus = chosen.map(({ gpuCount, gpuType }) => `1x${gpuCount}x${gpuType ?? 'A100'}`).join(',');
+  // The server plans with the first kind of a machine that has several.
+  const gpus = chosen.map(({ gpuCount, gpus: [first] }) => `1x${gpuCount}x${first?.model ?? 'A100'}`).join(',');
   return [
     `fermi plan --model ${quoted(model ?? 'llama2-7b')} --gpus ${gpus ? quoted(gpus) : '4x8xA100-80G --network 100Gbps'}`,
     search.seq ? `--seq-len ${search.seq}` : null,

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { PlanReport } from '~/api/types';
+import type { PlanReport, PlanRequest } from '~/api/types';
 import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Choice } from '~/ui/Choice';
@@ -12,7 +12,8 @@ import { SHOWN, type Shown } from './search';
 
 type PlansProps = {
   plan: PlanReport;
-  environments: readonly string[];
+  /** What it answers, or will answer. */
+  asked: PlanRequest;
   /** It is of other numbers; the new word is on its way. */
   isOld: boolean;
   shown: Shown;
@@ -20,7 +21,7 @@ type PlansProps = {
 };
 
 /** All that the planner says: what to take, all layouts, how it scales. */
-export function Plans({ plan, environments, isOld, shown, onShown }: PlansProps) {
+export function Plans({ plan, asked, isOld, shown, onShown }: PlansProps) {
   const { w, number } = useWords();
   const isAll = shown === 'layouts';
   return (
@@ -52,14 +53,14 @@ export function Plans({ plan, environments, isOld, shown, onShown }: PlansProps)
         <Layouts rows={isAll ? plan.layouts : plan.strategies} cardGib={plan.gpuMemoryGib} />
       </Card>
       <div className="flex min-w-0 flex-col gap-4 max-xl:order-first">
-        <Advice plan={plan} environments={environments} />
+        <Advice plan={plan} asked={asked} />
         <Scaling points={plan.scaling} />
       </div>
     </div>
   );
 }
 
-function Advice({ plan, environments }: Pick<PlansProps, 'plan' | 'environments'>) {
+function Advice({ plan, asked }: Pick<PlansProps, 'plan' | 'asked'>) {
   const { w, say, number, value } = useWords();
   const { choice, remedies } = plan;
   if (!choice) {
@@ -108,7 +109,11 @@ function Advice({ plan, environments }: Pick<PlansProps, 'plan' | 'environments'
         <dt>{w.planner.throughput}</dt>
         <dd>{number(Math.round(layout.tokensPerS))}</dd>
       </dl>
-      <Link to="/training/create" search={{ env: environments.join(',') }} className={buttonClass('plain', 'sm')}>
+      <Link
+        to="/training/create"
+        search={{ env: asked.nodeIds?.join(','), model: asked.modelId }}
+        className={buttonClass('plain', 'sm')}
+      >
         {w.planner.train}
       </Link>
     </Card>

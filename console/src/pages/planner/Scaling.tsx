@@ -30,7 +30,9 @@ function Curve({ points }: { points: readonly ScalePoint[] }) {
   const last = points[points.length - 1];
   if (!first || !last) return <p className="text-sm text-muted">–</p>;
   const each = first.tokensPerS / first.gpus;
-  const highest = each * last.gpus;
+  const ideal = each * last.gpus;
+  // More memory for each sample can make more GPUs faster than in proportion.
+  const highest = Math.max(ideal, ...points.map(({ tokensPerS }) => tokensPerS));
   const x = (gpus: number) => 8 + (gpus / last.gpus) * (WIDTH - 16);
   const y = (speed: number) => HEIGHT - 8 - (speed / highest) * (HEIGHT - 20);
   const line = points.map((point) => `${x(point.gpus)},${y(point.tokensPerS)}`).join(' ');
@@ -38,8 +40,8 @@ function Curve({ points }: { points: readonly ScalePoint[] }) {
     <>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} className="w-full" role="img" aria-label={w.planner.scaling}>
         <line x1={x(0)} y1={y(0)} x2={x(last.gpus)} y2={y(0)} stroke="var(--line-strong)" />
-        <line x1={x(0)} y1={y(0)} x2={x(last.gpus)} y2={y(highest)} stroke="var(--line-strong)" strokeDasharray="4 4" />
-        <text x={x(last.gpus) - 4} y={y(highest) - 2} textAnchor="end" fontSize="11" fill="var(--faint)">
+        <line x1={x(0)} y1={y(0)} x2={x(last.gpus)} y2={y(ideal)} stroke="var(--line-strong)" strokeDasharray="4 4" />
+        <text x={x(last.gpus) - 4} y={y(ideal) - 2} textAnchor="end" fontSize="11" fill="var(--faint)">
           {w.planner.ideal}
         </text>
         <polyline points={`${x(0)},${y(0)} ${line}`} fill="none" stroke="var(--accent)" strokeWidth="2" />

@@ -48,7 +48,11 @@ export function Page() {
                 environments={data.items}
                 chosen={chosen.map((environment) => environment.id)}
                 onChosen={(next) =>
-                  void navigate({ search: next.length > 0 ? { env: next.join(',') } : {}, replace: true })
+                  void navigate({
+                    search: next.length > 0 ? { env: next.join(',') } : {},
+                    replace: true,
+                    resetScroll: false,
+                  })
                 }
               />
             )}
@@ -66,7 +70,9 @@ export function Page() {
           <>
             <StartCard
               names={chosen.map((environment) => environment.name)}
-              onStarted={(id) => void navigate({ search: (search) => ({ ...search, id }), replace: true })}
+              onStarted={(id) =>
+                void navigate({ search: (search) => ({ ...search, id }), replace: true, resetScroll: false })
+              }
             />
             {search.id ? <Measured key={search.id} id={search.id} /> : null}
             <Findings chosen={chosen} />

@@ -1,7 +1,8 @@
 import { useState } from 'react';
+import { refusalOf } from '~/api/error';
 import { startPreflight } from '~/api/preflights';
 import { keys } from '~/api/queries';
-import { refusalOf, useAct } from '~/api/useAct';
+import { useAct } from '~/api/useAct';
 import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
@@ -24,7 +25,7 @@ export function StartCard({ names, onStarted }: StartCardProps) {
     onDone: (started) => onStarted(started.id),
     isQuiet: true,
   });
-  const refusal = refusalOf(start.error);
+  const refusal = refusalOf(start.error, w.common);
   const command = `fermi doctor --nodes ${names.join(',')}${folder ? ` --path ${folder}` : ''}`;
   return (
     <Card title={w.preflight.measure} note={w.preflight.measureNote} bodyClass="flex flex-col gap-3 p-4">

@@ -41,7 +41,7 @@ export function Audit() {
   const [size, setSize] = useState(FIRST);
   const audit = useQuery(auditQuery({ user: useLater(user, 300), kind }, size));
   const narrow = (patch: { user?: string | undefined; kind?: string | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...patch }), replace: true });
+    void navigate({ search: (before) => ({ ...before, ...patch }), replace: true, resetScroll: false });
   const columns: Column<Event>[] = [
     {
       key: 'time',

@@ -22,6 +22,8 @@ const route = getRouteApi('/training');
 const SERIES = ['loss', 'tokensPerS', 'stepTimeS'] as const;
 const NO_MARKS: [] = [];
 
+const isUnderWay = (task: Task | undefined) => task !== undefined && task.endedAt == null;
+
 /** Several tasks over the same steps, or from when each of them has begun. */
 export function Compare({ ids }: { ids: readonly string[] }) {
   const { w, value, number, duration } = useWords();
@@ -29,11 +31,11 @@ export function Compare({ ids }: { ids: readonly string[] }) {
   const navigate = route.useNavigate();
   const tasks = useQueries({ queries: ids.map((id) => taskQuery(id)) });
   const metrics = useQueries({
-    queries: ids.map((id) => ({
+    queries: ids.map((id, at) => ({
       ...metricsQuery(id, { series: SERIES.join(','), rank: 0, maxPoints: 400 }),
       // What is held of one task is nothing of another.
       placeholderData: undefined,
-      refetchInterval: OFTEN,
+      refetchInterval: isUnderWay(tasks[at]?.data) ? OFTEN : false,
     })),
   });
   const all = compared(ids, tasks, metrics);
@@ -109,6 +111,7 @@ export function Compare({ ids }: { ids: readonly string[] }) {
                   void navigate({
                     search: ({ x: _, ...before }) => ({ ...before, ...(x === 'time' ? { x } : {}) }),
                     replace: true,
+                    resetScroll: false,
                   })
                 }
               />

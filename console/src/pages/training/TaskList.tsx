@@ -51,7 +51,8 @@ export function TaskList() {
     },
     [pages, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
   );
-  const change = (next: object) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const change = (next: object) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
   const fields: FilterField[] = [
     {
       key: 'status',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { unreachable } from '~/api/error';
 import type { Metrics, Task } from '~/api/types';
 import { compared, coursesOf } from './compared';
 
@@ -23,6 +24,13 @@ test('a task whose numbers are refused is told of as well', () => {
   const all = compared(['task-1', 'task-2'], [task('task-1', 'a'), task('task-2', 'b')], [loss(1), gone]);
   expect(all.map((one) => one.error?.message)).toEqual([undefined, 'no such task']);
   expect(coursesOf(all, 'loss').map((course) => course.label)).toEqual(['a · task-1']);
+});
+
+test('of a server that is away no task is missing of which something is held', () => {
+  const away = { error: unreachable() };
+  const held = { ...task('task-1', 'a'), ...away };
+  const all = compared(['task-1', 'task-2'], [held, away], [{ ...loss(1), ...away }, away]);
+  expect(all.map((one) => one.error === null)).toEqual([true, false]);
 });
 
 test('by time every task begins at nothing', () => {

@@ -1,3 +1,4 @@
+import { ApiError } from '~/api/error';
 import type { Metrics, Task } from '~/api/types';
 import type { Course } from '~/charts/Plot';
 
@@ -5,6 +6,12 @@ type Asked<T> = { data?: T | undefined; error: Error | null };
 
 /** One of several tasks: what is known of it, or why nothing is. */
 export type Compared = { id: string; task: Task | undefined; metrics: Metrics | undefined; error: Error | null };
+
+/** Why something is missing. What is held stays while nobody answers, which the head of the page tells. */
+function missing({ data, error }: Asked<unknown> = { error: null }): Error | null {
+  const isAway = error instanceof ApiError && error.isUnreachable;
+  return isAway && data !== undefined ? null : error;
+}
 
 /** Each task keeps its place, so that its name and colour stay its own when another is missing. */
 export function compared(
@@ -16,7 +23,7 @@ export function compared(
     id,
     task: tasks[at]?.data,
     metrics: metrics[at]?.data,
-    error: tasks[at]?.error ?? metrics[at]?.error ?? null,
+    error: missing(tasks[at]) ?? missing(metrics[at]),
   }));
 }
 

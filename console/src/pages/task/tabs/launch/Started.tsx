@@ -17,9 +17,10 @@ import { wholeCommand } from './variableRows';
 export function Started({ task, search, onSearch }: TabProps) {
   const { w, number } = useWords();
   const rank = search.rank ?? 0;
-  const isLive = task.endedAt == null;
-  const start = useQuery(startQuery(task.id, { rank, attempt: search.attempt, isLive }));
-  const zero = useQuery(startQuery(task.id, { rank: 0, attempt: search.attempt, isLive }));
+  const start = useQuery(startQuery(task, rank, search.attempt));
+  const { data: zero } = useQuery(startQuery(task, 0, search.attempt));
+  // While another attempt is on its way the two may be of different ones.
+  const besides = (one: RankStart) => (zero && one.rank !== 0 && one.attempt === zero.attempt ? zero : null);
   const attempts = start.data?.attempts ?? task.attempts.map((attempt) => attempt.number);
   const world = Math.max(task.worldSize, task.rankMap.length, rank + 1);
   return (
@@ -51,7 +52,7 @@ export function Started({ task, search, onSearch }: TabProps) {
         ) : null}
       </div>
       <Loaded query={start} loading={<SkeletonRows count={3} className="h-24" />}>
-        {(data) => <Shown start={data} zero={data.rank === 0 ? null : (zero.data ?? null)} />}
+        {(data) => <Shown start={data} zero={besides(data)} />}
       </Loaded>
     </div>
   );

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Loaded } from '~/api/Loaded';
-import { metricsQuery, taskEventsQuery } from '~/api/queries';
-import type { Task } from '~/api/types';
+import { metricsQuery, OFTEN, taskEventsQuery } from '~/api/queries';
+import type { Metrics, Task } from '~/api/types';
 import { classes } from '~/ui/classes';
 import { Empty } from '~/ui/Empty';
 import { useNow } from '~/ui/now';
@@ -21,12 +21,21 @@ const FILLS: Record<Stage, string> = {
   firstStep: 'bg-good-fill',
 };
 
+/** No event tells of a first step: it is looked for until it is there. */
+const untilTold =
+  ({ endedAt }: Task) =>
+  ({ state }: { state: { data?: Metrics | undefined } }) =>
+    endedAt == null && !state.data?.series.some(({ points }) => points.length > 0) ? OFTEN : false;
+
 /** How the start went: each stage as a bar from where the one before ended. */
 export function Waterfall({ task }: { task: Task }) {
   const { w, duration, number } = useWords();
   const now = useNow();
   const events = useInfiniteQuery(taskEventsQuery(task.id));
-  const first = useQuery(metricsQuery(task.id, { rank: 0, maxPoints: 500, series: 'loss,stepTimeS' }));
+  const first = useQuery({
+    ...metricsQuery(task.id, { rank: 0, maxPoints: 500, series: 'loss,stepTimeS' }),
+    refetchInterval: untilTold(task),
+  });
   const told = events.data?.pages.flatMap((page) => page.items) ?? [];
   const firstStep = first.data?.series[0]?.points[0]?.time ?? firstStepSeen(told, task.ledger, task.attempt);
   // What trains without telling of its steps has no first one.
