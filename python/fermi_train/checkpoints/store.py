@@ -124,7 +124,7 @@ class Store:
                 draft.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
                 _point(self.folder / _LATEST, target.name)
-                self._remove_old()
+                self._remove_old(target)
         except BaseException as error:
             if self._place.saves:
                 self._remove_drafts()
@@ -139,10 +139,12 @@ class Store:
         for old in self.folder.glob("step-*.draft"):
             shutil.rmtree(old, ignore_errors=True)
 
-    def _remove_old(self) -> None:
+    def _remove_old(self, saved: Path) -> None:
         if self._limit is None:
             return
-        for old in whole_ones(self.folder)[: -self._limit]:
+        # A run that went on from an older one has steps after its own beside it: what it saves stays all the same.
+        others = [one for one in whole_ones(self.folder) if one.folder.name != saved.name]
+        for old in others[: max(len(others) + 1 - self._limit, 0)]:
             # Without its mark a half removed checkpoint is none.
             (old.folder / _COMPLETE).unlink(missing_ok=True)
             shutil.rmtree(old.folder, ignore_errors=True)

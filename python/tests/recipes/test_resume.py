@@ -215,6 +215,15 @@ def test_a_step_that_is_saved_again_takes_the_place_of_the_old_one(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "step-000005"]
 
 
+def test_what_a_run_saves_stays_beside_later_steps_of_another(tmp_path: Path) -> None:
+    for step, limit in ((5, None), (10, None), (15, None), (6, 2)):
+        note = Note(step, 0, step, 1, "ddp", 1, "x", 0, "sft")
+        Store(tmp_path, place_here(), limit, lambda: None).save(note, lambda _: None)
+    assert [one.note.step for one in whole_ones(tmp_path)] == [6, 15]
+    latest = opened(tmp_path / "latest")
+    assert latest is not None and latest.note.step == 6
+
+
 def _with_own_data(folder: Path) -> str:
     rank = int(os.environ["RANK"])
     own = folder / str(rank)
