@@ -138,8 +138,7 @@ class Told(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agrees on what was asked of any rank."""
-        ends, saves = self._world.sum(float(self._stop.signal), float(self._stop.saves))
-        self._stop.saves = False
+        ends, saves = self._world.sum(*self._stop.take())
         if ends or saves:
             control.should_save = self._run.saving.strategy != "no" or bool(saves)
         if ends:

@@ -43,6 +43,23 @@ class Asked(Watched):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+class AskedMeanwhile(Watched):
+    """Is asked to save in step 2, while this rank waits for the others' word on what was asked."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Sends the signal behind this rank's own word."""
+        super().__init__(*arguments, **more)
+        agree = self.world.sum
+
+        def interrupted(*numbers: float) -> list[float]:
+            together = agree(*numbers)
+            if len(numbers) > 1 and len(self.every) == 1:
+                os.kill(os.getpid(), signal.SIGUSR1)
+            return together
+
+        self.world.sum = interrupted
+
+
 def _settings(folder: Path, **more: Any) -> Path:
     usual: dict[str, Any] = {
         "training__per_device_train_batch_size": 1,
@@ -151,6 +168,15 @@ def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Pat
     bare, ids = Watched.last.strategy.bare.eval(), torch.arange(8, 40).reshape(2, 16)
     with torch.no_grad():
         assert torch.equal(exported(input_ids=ids).logits, bare(input_ids=ids).logits)
+
+
+def test_a_checkpoint_that_is_asked_for_while_ranks_agree_is_saved_in_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FERMI_CHECKPOINT_SIGNAL", "SIGUSR1")
+    more: dict[str, Any] = {"training__save_strategy": "no", "training__save_steps": None}
+    sft(_settings(tmp_path, **more, training__max_steps=4, training__num_train_epochs=None), AskedMeanwhile)
+    assert [one.note.step for one in whole_ones(tmp_path / "out/checkpoints")] == [3]
 
 
 def test_a_rank_killed_while_saving_leaves_the_checkpoint_before(tmp_path: Path) -> None:
