@@ -472,14 +472,18 @@ def test_rows_that_are_written_while_they_are_read_are_refused(tmp_path: Path, m
 
 def test_what_a_killed_process_has_left_gives_its_room_back(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    left, kept = folder / ".gone.draft", folder / ".here.draft"
-    for draft in (left, kept):
+    left = [folder / ".gone.draft", folder / ".gone.old.draft"]
+    # One is being written, the other is a model that another run exports.
+    kept = [folder / ".here.draft", folder / ".here.old.draft", folder / ".model.draft"]
+    for draft in (*left, *kept):
         draft.mkdir(parents=True)
         (draft / "train-000000.arrow").write_bytes(b"half")
+    (folder / ".gone.lock").touch()
     with (folder / ".here.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         _prepared(tmp_path, tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3)))
-        assert (left.exists(), kept.exists()) == (False, True)
+    assert sorted(folder.glob(".*.draft")) == sorted(kept)
+    assert not (folder / ".model.lock").exists()
 
 
 def test_bad_rows_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:
