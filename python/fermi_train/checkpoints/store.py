@@ -245,6 +245,20 @@ def model_of(model: Any) -> str:
     return f"{model.config.model_type} × {sum(parameter.numel() for parameter in model.parameters())}"
 
 
+def check_shared(run: Run, place: Place, why: Text, other: Text) -> None:
+    """Refuses to save what no node could go on from alone where nodes have folders of their own."""
+    if not place.shares_checkpoints and run.saving.strategy != "no":
+        raise Refusal(
+            Text(
+                f"各节点的检查点文件夹不同，而{why.zh}", f"the nodes have checkpoint folders of their own, but {why.en}"
+            ),
+            Text(
+                f"请用 --checkpoint-dir 指定共享文件夹，或{other.zh}",
+                f"name a shared folder by --checkpoint-dir, or {other.en}",
+            ),
+        )
+
+
 def check_batch(checkpoint: Checkpoint, effective: int) -> None:
     """Refuses another effective batch where the place in the data is counted in steps."""
     saved = checkpoint.note.effective

@@ -14,7 +14,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, model_of
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, check_shared, chosen, model_of
 from ..data.checked import samples_of
 from ..data.fingerprint import check_everywhere, fingerprint
 from ..data.order import Position
@@ -204,6 +204,11 @@ def run_trl(
 
     if not (place.is_first and sys.stderr.isatty()):
         disable_progress_bars()
+    # transformers writes a model on rank 0, and the other nodes would find none in their folders.
+    why = Text(
+        f"算法 {run.algorithm} 的检查点只由 rank 0 写入", f"checkpoints of {run.algorithm} are written by rank 0 alone"
+    )
+    check_shared(run, place, why, Text("填写 training.save_strategy: no", "give training.save_strategy: no"))
     give_template(tokenizer)
     world = World(place, run.backend, alone=run.strategy == "single")
     reporter, stop = Reporter(run, place), Stop(place.checkpoint_signal)
