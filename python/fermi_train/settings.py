@@ -279,6 +279,21 @@ def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
     return Evaluation(strategy, steps, size, in_fp16)
 
 
+def check_set_aside(run: Run, samples: int) -> None:
+    """Refuses to evaluate on nothing: a small share of a few rows sets none aside, nor may data that was prepared before."""
+    if run.evaluation.strategy != "no" and samples == 0:
+        raise Refusal(
+            Text(
+                f"没有留出任何评估样本，training.eval_strategy: {run.evaluation.strategy} 不起作用",
+                f"no sample is set aside, so training.eval_strategy: {run.evaluation.strategy} would have no effect",
+            ),
+            Text(
+                "请增大 data.eval_share（已分词的数据须重新准备），或填写 data.eval",
+                "give a larger data.eval_share, and prepare data anew that was prepared before, or give data.eval",
+            ),
+        )
+
+
 def _saving(keys: Keys) -> Saving:
     resume = keys.take("training.resume_from_checkpoint")
     resume = "latest" if resume is True else None if resume is False else resume

@@ -26,7 +26,7 @@ from ..folders import replaced
 from ..messages import Refusal, Text
 from ..report import logs
 from ..report.reporter import Reporter, StepReport
-from ..settings import Run
+from ..settings import Run, check_set_aside
 from ..strategies.world import World
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def rows_of(run: Run, tokenizer: PreTrainedTokenizerBase) -> Rows:
         drawn = [is_eval(repr(row).encode(), run.seed, data.eval_share) for row in rows]
         aside = [row for row, side in zip(rows, drawn, strict=True) if side]
         rows = [row for row, side in zip(rows, drawn, strict=True) if not side]
+    check_set_aside(run, len(aside or ()))
     return Rows(rows, aside, fingerprint(request, tokenizer))
 
 
