@@ -16,6 +16,8 @@ from .models.sources import Source
 from .reading import File
 
 USUAL_RATE = {"sft": 5e-5, "reward": 1e-5, "dpo": 1e-6, "grpo": 1e-6, "ppo": 1e-5}
+# As torch has it.
+USUAL_BUCKET_MB = 25
 OPTIMISERS = ("adamw_torch", "adamw_torch_fused", "adamw", "adam", "sgd")
 TRACKERS = ("tensorboard", "wandb")
 # What NumPy takes, which transformers seeds too.
@@ -316,9 +318,9 @@ def _trackers(keys: Keys) -> tuple[str, ...]:
 def _ddp(keys: Keys, strategy: str) -> Ddp:
     """Takes the keys of DDP where it trains; under another strategy they are left, and refused."""
     if strategy not in ("ddp", "single"):
-        return Ddp(25, False, True, False, None)
+        return Ddp(USUAL_BUCKET_MB, False, True, False, None)
     return Ddp(
-        keys.count("training.ddp_bucket_cap_mb", 25),
+        keys.count("training.ddp_bucket_cap_mb", USUAL_BUCKET_MB),
         keys.flag("training.find_unused_parameters", False),
         keys.flag("training.ddp_broadcast_buffers", True),
         keys.flag("training.gradient_as_bucket_view", False),
