@@ -35,12 +35,17 @@ class Killed(Watched):
 
 
 class Asked(Watched):
-    """Is asked to stop in step 3, on one rank alone."""
+    """Is asked to stop in step 3, on one rank alone, and so are the processes that load for it."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Makes a group of the rank and of what it starts."""
+        os.setpgrp()
+        super().__init__(*arguments, **more)
 
     def after_step(self, step: int) -> None:
         """Sends the signal that a scheduler would."""
         if step == 3 and self.place.rank == 1:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.killpg(0, signal.SIGTERM)
 
 
 class AskedMeanwhile(Watched):
