@@ -10,6 +10,7 @@ named where the rank that was hit, and whether it crashed or hung, are what an a
 fault. Prints a table, writes bench-results/chaos.json and the chart bench-results/chaos.svg.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -87,12 +88,13 @@ class Job:
         return sorted(found)
 
     def hit(self, kind, rank):
-        """Does it, whether the training is up or not."""
+        """Does it to the process that is the rank now; between two attempts that is nobody."""
         if kind in SIGNALS:
-            try:
-                os.kill(int(text(os.path.join(self.told, f"pid-{rank}"))), SIGNALS[kind])
-            except ProcessLookupError:
-                pass  # it is between two attempts
+            pid = int(text(os.path.join(self.told, f"pid-{rank}")))
+            with contextlib.suppress(ProcessLookupError):
+                # The number of one that is gone may be somebody else's by now.
+                if pid in marked(self.mark):
+                    os.kill(pid, SIGNALS[kind])
         else:
             path = os.path.join(self.told, f"fault-{rank}")
             with open(path + ".new", "w") as file:

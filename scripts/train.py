@@ -50,9 +50,9 @@ def main() -> int:
         changes = (*(() if flags.config else DEMO), *flags.set)
         return jax_lm.train(read(flags.config, "sft", changes=changes), place)
     except Refusal as refusal:
-        if place.is_first:
-            print(refusal.shown(), file=sys.stderr)
-        return 2
+        # A path may be missing on one node alone: each says so, and the advice is given once there.
+        print(refusal.shown() if place.local_rank == 0 else refusal.text, file=sys.stderr)
+        return refusal.code
 
 
 if __name__ == "__main__":
@@ -65,4 +65,8 @@ if __name__ == "__main__":
         # JAX's own way out waits for the other processes, which wait for this one.
         traceback.print_exc()
         os._exit(1)
+    if code != 0:
+        # One process may be refused where the others train.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 usage: paced_ddp.py FOLDER EPOCHS
 Where FOLDER/fault-RANK exists, its word says what that rank does in its next step, once: raise, sleep, deadlock, gil, partition.
+What a rank finds when it starts was meant for the process before, and is left out: no fault waits for a restart.
 FOLDER/pid-RANK has the number of the process that is the rank now: an interpreter that is parked beside it has the same name.
 """
 
@@ -77,6 +78,7 @@ class Paced(torch.nn.Module):
 
 if __name__ == "__main__":
     tell_pid()
+    take_fault()
     torch.set_num_threads(1)
     train_ddp(model=Paced(), batch_size=64, epochs=EPOCHS)
     os._exit(0)

@@ -70,10 +70,14 @@ def replaced(folder: Path) -> Generator[Path]:
 
 
 def without_drafts(folder: Path, lock: str) -> None:
-    """Gives back the room of drafts whose writer is gone: nobody holds the lock of that name beside them."""
+    """Gives back the room of drafts whose writer is gone: nobody holds the lock of that name beside them.
+
+    What has no such lock is somebody else's.
+    """
     for draft in folder.glob(".*.draft"):
+        name = draft.name.removesuffix(".draft").removesuffix(".old")
         try:
-            with draft.with_name(draft.name.removesuffix(".draft") + lock).open("a") as file:
+            with draft.with_name(name + lock).open("r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(draft, ignore_errors=True)
         except OSError:

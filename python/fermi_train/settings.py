@@ -16,6 +16,8 @@ from .models.sources import Source
 from .reading import File
 
 USUAL_RATE = {"sft": 5e-5, "reward": 1e-5, "dpo": 1e-6, "grpo": 1e-6, "ppo": 1e-5}
+# As torch has it.
+USUAL_BUCKET_MB = 25
 OPTIMISERS = ("adamw_torch", "adamw_torch_fused", "adamw", "adam", "sgd")
 TRACKERS = ("tensorboard", "wandb")
 # What NumPy takes, which transformers seeds too.
@@ -279,6 +281,21 @@ def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
     return Evaluation(strategy, steps, size, in_fp16)
 
 
+def check_set_aside(run: Run, samples: int) -> None:
+    """Refuses to evaluate on nothing: a small share of a few rows sets none aside, nor may data that was prepared before."""
+    if run.evaluation.strategy != "no" and samples == 0:
+        raise Refusal(
+            Text(
+                f"没有留出任何评估样本，training.eval_strategy: {run.evaluation.strategy} 不起作用",
+                f"no sample is set aside, so training.eval_strategy: {run.evaluation.strategy} would have no effect",
+            ),
+            Text(
+                "请增大 data.eval_share（已分词的数据须重新准备），或填写 data.eval",
+                "give a larger data.eval_share, and prepare data anew that was prepared before, or give data.eval",
+            ),
+        )
+
+
 def _saving(keys: Keys) -> Saving:
     resume = keys.take("training.resume_from_checkpoint")
     resume = "latest" if resume is True else None if resume is False else resume
@@ -301,9 +318,9 @@ def _trackers(keys: Keys) -> tuple[str, ...]:
 def _ddp(keys: Keys, strategy: str) -> Ddp:
     """Takes the keys of DDP where it trains; under another strategy they are left, and refused."""
     if strategy not in ("ddp", "single"):
-        return Ddp(25, False, True, False, None)
+        return Ddp(USUAL_BUCKET_MB, False, True, False, None)
     return Ddp(
-        keys.count("training.ddp_bucket_cap_mb", 25),
+        keys.count("training.ddp_bucket_cap_mb", USUAL_BUCKET_MB),
         keys.flag("training.find_unused_parameters", False),
         keys.flag("training.ddp_broadcast_buffers", True),
         keys.flag("training.gradient_as_bucket_view", False),

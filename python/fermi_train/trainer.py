@@ -160,10 +160,7 @@ class BaseTrainer:
         self.trained = [one for micro in batch.micro_batches for one in micro["index"].tolist() if one >= 0]
         tokens = sum(int(micro["attention_mask"].sum()) for micro in batch.micro_batches)
         # One word of all ranks per step: what the step is divided by, and what was asked of any of them.
-        weight, samples, tokens, ends, saves = self.world.sum(
-            sum(weights), len(self.trained), tokens, float(stop.signal), float(stop.saves)
-        )
-        stop.saves = False
+        weight, samples, tokens, ends, saves = self.world.sum(sum(weights), len(self.trained), tokens, *stop.take())
         self.strategy.set_rate(rate)
         total = torch.zeros((), device=self.device)
         for turn, micro in enumerate(batch.micro_batches):

@@ -24,6 +24,13 @@ class Stop:
     def _save(self, _: int, __: FrameType | None) -> None:
         self.saves = True
 
+    def take(self) -> tuple[float, float]:
+        """Gives the signal to end by, and 1 to save: once, so that what is asked while ranks agree waits for the next step."""
+        if not self.saves:
+            return float(self.signal), 0.0
+        self.saves = False
+        return float(self.signal), 1.0
+
     def close(self) -> None:
         """Gives the signals back."""
         for number, handler in self._before.items():

@@ -124,7 +124,7 @@ class Store:
                 draft.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
                 _point(self.folder / _LATEST, target.name)
-                self._remove_old()
+                self._remove_old(target)
         except BaseException as error:
             if self._place.saves:
                 self._remove_drafts()
@@ -139,10 +139,12 @@ class Store:
         for old in self.folder.glob("step-*.draft"):
             shutil.rmtree(old, ignore_errors=True)
 
-    def _remove_old(self) -> None:
+    def _remove_old(self, saved: Path) -> None:
         if self._limit is None:
             return
-        for old in whole_ones(self.folder)[: -self._limit]:
+        # A run that went on from an older one has steps after its own beside it: what it saves stays all the same.
+        others = [one for one in whole_ones(self.folder) if one.folder.name != saved.name]
+        for old in others[: max(len(others) + 1 - self._limit, 0)]:
             # Without its mark a half removed checkpoint is none.
             (old.folder / _COMPLETE).unlink(missing_ok=True)
             shutil.rmtree(old.folder, ignore_errors=True)
@@ -241,6 +243,20 @@ def holds_of(run: Run) -> str:
 def model_of(model: Any) -> str:
     """Names a model by its kind and its number of parameters; called before a strategy divides it."""
     return f"{model.config.model_type} × {sum(parameter.numel() for parameter in model.parameters())}"
+
+
+def check_shared(run: Run, place: Place, why: Text, other: Text) -> None:
+    """Refuses to save what no node could go on from alone where nodes have folders of their own."""
+    if not place.shares_checkpoints and run.saving.strategy != "no":
+        raise Refusal(
+            Text(
+                f"各节点的检查点文件夹不同，而{why.zh}", f"the nodes have checkpoint folders of their own, but {why.en}"
+            ),
+            Text(
+                f"请用 --checkpoint-dir 指定共享文件夹，或{other.zh}",
+                f"name a shared folder by --checkpoint-dir, or {other.en}",
+            ),
+        )
 
 
 def check_batch(checkpoint: Checkpoint, effective: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -36,8 +37,10 @@ def register(prepared: Prepared, name: str, path: Path) -> str:
     dataset, _, version = name.partition("@")
     version = version or prepared.fingerprint[:12]
     where = str(path.resolve())
-    is_known, said = _fermi("dataset", "show", dataset)
-    if is_known and any(word == version for word in said.split()):
+    is_known, said = _fermi("dataset", "show", dataset, "--json")
+    if is_known and (there := _path_of(version, said)) is not None:
+        if there != where:
+            raise _other_data(f"{dataset}@{version}", there, dataset)
         return f"{dataset}@{version}"
     if is_known:
         done, said = _fermi("dataset", "add-version", dataset, "--version", version, "--path", where)
@@ -52,6 +55,25 @@ def register(prepared: Prepared, name: str, path: Path) -> str:
             ),
         )
     return f"{dataset}@{version}"
+
+
+def _path_of(version: str, said: str) -> str | None:
+    """Finds where a version of a dataset lies, in what `fermi dataset show --json` says of it."""
+    try:
+        paths = {str(one["version"]): str(one["path"]) for one in json.loads(said)["versions"]}
+    except (ValueError, TypeError, KeyError):
+        return None
+    return paths.get(version)
+
+
+def _other_data(name: str, there: str, dataset: str) -> Refusal:
+    return Refusal(
+        Text(
+            f"数据已准备好，但 {name} 已是 {there}，版本不可更改",
+            f"the data is prepared, but {name} is {there} already, and a version never changes",
+        ),
+        Text(f"请指定其他版本：--register {dataset}@名称", f"name another version: --register {dataset}@NAME"),
+    )
 
 
 def _fermi(*words: str) -> tuple[bool, str]:

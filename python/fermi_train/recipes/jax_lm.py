@@ -29,7 +29,7 @@ from ..reading import File
 from ..report import logs
 from ..report.progress import Progress
 from ..report.trackers import trackers_of
-from ..settings import Optimiser, Run, Saving, run_of, source_of
+from ..settings import USUAL_BUCKET_MB, Optimiser, Run, Saving, run_of, source_of
 
 os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
 
@@ -65,10 +65,12 @@ def train(file: File, place: Place) -> int:
     tokenizer = run.source.tokenizer()
     run = replace(run, max_length=min(run.max_length, shape.length))
     prepared = prepared_for(run, run.data.train, tokenizer, run.data.eval_share)
-    place_of_process = init_distributed_environment(place)
+    joined = init_distributed_environment(place)
+    # Slurm and OpenMPI set no RANK.
+    place = replace(place, rank=joined["rank"], ranks=joined["world_size"])
     check_everywhere(_of_all(prepared.fingerprint))
-    folder = Occupied(run.folder) if place_of_process["rank"] == 0 else None
-    logs.open_logs(run.folder, place_of_process["rank"])
+    folder = Occupied(run.folder) if place.is_first else None
+    logs.open_logs(run.folder, place.rank)
     try:
         return _loop(run, place, shape, prepared.train(), prepared.fingerprint)
     finally:
@@ -91,6 +93,11 @@ def _checked(run: Run) -> Shape:
         "training.mixed_precision": run.precision == "fp16",
         "recipe.dynamic_batch": run.dynamic_batch,
         "recipe.ddp_comm_hook": run.ddp.hook is not None,
+        "training.ddp_bucket_cap_mb": run.ddp.bucket_cap_mb != USUAL_BUCKET_MB,
+        "training.find_unused_parameters": run.ddp.find_unused,
+        "training.ddp_broadcast_buffers": not run.ddp.broadcast_buffers,
+        "training.gradient_as_bucket_view": run.ddp.gradient_as_bucket_view,
+        "data.eval_share": run.data.eval_share > 0,
         "training.eval_strategy": run.evaluation.strategy != "no",
         "training.optim": not run.optimiser.name.startswith("adamw"),
         "training.dataloader_num_workers": run.loader.workers > 0,
@@ -197,9 +204,10 @@ def _barrier() -> None:
 
 
 def _is_due(saving: Saving, step: int, total: int, after: Position) -> bool:
-    if saving.strategy == "steps":
-        return step % saving.steps == 0 or step == total
-    return saving.strategy == "epoch" and after.offset == 0
+    if saving.strategy == "no":
+        return False
+    # Nothing else is written: what the last steps have learned is in the last checkpoint alone.
+    return step == total or (step % saving.steps == 0 if saving.strategy == "steps" else after.offset == 0)
 
 
 class _Teller:

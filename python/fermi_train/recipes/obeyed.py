@@ -33,6 +33,8 @@ LOSSES = {
     ],
     "grpo": ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo"],
 }
+# Of them those that read `label_smoothing`, and those that have a clip of their own, or no reference.
+_SMOOTHED, _UNCLIPPED, _WITHOUT_BETA = {"exo_pair", "robust", "aot", "aot_unpaired"}, {"sapo", "vespo"}, {"sft"}
 
 
 def check(file: File, ranks: int) -> Run:
@@ -73,6 +75,10 @@ def dpo(file: File) -> tuple[Run, Arguments]:
     if ("robust" in losses and smoothing == 0.5) or ("exo_pair" in losses and smoothing == 0.0):
         wanted = Text("小于 0.5 的数", "a number below 0.5") if smoothing else Text("大于 0 的数", "a number above 0")
         raise wrong("recipe.label_smoothing", smoothing, wanted)
+    if smoothing and not _SMOOTHED.intersection(losses):
+        raise _unobeyed("recipe.label_smoothing", "dpo", losses)
+    if _WITHOUT_BETA.issuperset(losses) and keys.take("recipe.beta") is not None:
+        raise _unobeyed("recipe.beta", "dpo", losses)
     own: Arguments = {"beta": keys.number("recipe.beta", 0.1), "loss_type": losses, "label_smoothing": smoothing}
     return _by_trl(file, run), own
 
@@ -93,6 +99,8 @@ def grpo(file: File, ranks: int) -> tuple[Run, Arguments, tuple[str, ...]]:
         "loss_type": _one_loss(keys),
         "scale_rewards": keys.word("recipe.scale_rewards", "group", ("group", "batch", "none")),
     }
+    if own["loss_type"] in _UNCLIPPED and keys.take("recipe.epsilon") is not None:
+        raise _unobeyed("recipe.epsilon", "grpo", [own["loss_type"]])
     _by_trl(file, run)
     _check_group(run, ranks, own["num_generations"])
     return run, own, names
@@ -182,9 +190,13 @@ def _by_trl(file: File, run: Run) -> Run:
     return run
 
 
-def _unobeyed(key: str, algorithm: str) -> Refusal:
+def _unobeyed(key: str, algorithm: str, losses: list[str] | None = None) -> Refusal:
+    loss = ", ".join(losses or ())
+    loss_zh, loss = (f"（loss_type {loss}）", f" and loss_type {loss}") if loss else (" ", "")
     return Refusal(
-        Text(f"{key} 对算法 {algorithm} 不起作用", f"{key} would have no effect with algorithm {algorithm}"),
+        Text(
+            f"{key} 对算法 {algorithm}{loss_zh}不起作用", f"{key} would have no effect with algorithm {algorithm}{loss}"
+        ),
         Text("请删除该键", "remove it"),
     )
 

@@ -11,13 +11,19 @@ from .with_trl import Rows
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+# So many are counted at once: the tokens of all would fill the memory of every rank.
+_TOGETHER = 1024
+
 
 def longest_prompt(rows: Rows, tokenizer: PreTrainedTokenizerBase) -> int:
     """Counts the tokens of the longest one."""
     templates = Templates(tokenizer)
     texts = [templates.prompt(row["prompt"]) for row in [*rows.train, *(rows.evaluation or [])]]
-    every = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
-    return max(map(len, every), default=0)
+    longest = 0
+    for begin in range(0, len(texts), _TOGETHER):
+        every = tokenizer(texts[begin : begin + _TOGETHER], add_special_tokens=False)["input_ids"]
+        longest = max(longest, *map(len, every))
+    return longest
 
 
 def check_prompts(longest: int, most: int) -> None:

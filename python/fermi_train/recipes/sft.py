@@ -7,6 +7,7 @@ from ..data.templates import give_template
 from ..environment import Place
 from ..models.sources import check_length, check_vocabulary
 from ..reading import File
+from ..settings import check_set_aside
 from ..trainer import BaseTrainer
 from . import obeyed
 
@@ -21,6 +22,7 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     prepared = prepared_for(run, run.data.train, tokenizer, run.data.eval_share)
     evaluated = prepared_for(run, run.data.evaluation, tokenizer, 0.0) if run.data.evaluation else None
     aside = evaluated.train() if evaluated else prepared.evaluation()
+    check_set_aside(run, len(aside) if aside else 0)
     give_template(tokenizer)
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)

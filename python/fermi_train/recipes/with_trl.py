@@ -14,7 +14,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, model_of
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, check_shared, chosen, model_of
 from ..data.checked import samples_of
 from ..data.fingerprint import check_everywhere, fingerprint
 from ..data.order import Position
@@ -26,7 +26,7 @@ from ..folders import replaced
 from ..messages import Refusal, Text
 from ..report import logs
 from ..report.reporter import Reporter, StepReport
-from ..settings import Run
+from ..settings import Run, check_set_aside
 from ..strategies.world import World
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def rows_of(run: Run, tokenizer: PreTrainedTokenizerBase) -> Rows:
         drawn = [is_eval(repr(row).encode(), run.seed, data.eval_share) for row in rows]
         aside = [row for row, side in zip(rows, drawn, strict=True) if side]
         rows = [row for row, side in zip(rows, drawn, strict=True) if not side]
+    check_set_aside(run, len(aside or ()))
     return Rows(rows, aside, fingerprint(request, tokenizer))
 
 
@@ -138,8 +139,7 @@ class Told(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agrees on what was asked of any rank."""
-        ends, saves = self._world.sum(float(self._stop.signal), float(self._stop.saves))
-        self._stop.saves = False
+        ends, saves = self._world.sum(*self._stop.take())
         if ends or saves:
             control.should_save = self._run.saving.strategy != "no" or bool(saves)
         if ends:
@@ -205,6 +205,11 @@ def run_trl(
 
     if not (place.is_first and sys.stderr.isatty()):
         disable_progress_bars()
+    # transformers writes a model on rank 0, and the other nodes would find none in their folders.
+    why = Text(
+        f"算法 {run.algorithm} 的检查点只由 rank 0 写入", f"checkpoints of {run.algorithm} are written by rank 0 alone"
+    )
+    check_shared(run, place, why, Text("填写 training.save_strategy: no", "give training.save_strategy: no"))
     give_template(tokenizer)
     world = World(place, run.backend, alone=run.strategy == "single")
     reporter, stop = Reporter(run, place), Stop(place.checkpoint_signal)

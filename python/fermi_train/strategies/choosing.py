@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..checkpoints.store import check_shared
 from ..environment import Place
 from ..messages import Refusal, Text
 from ..settings import Run
@@ -18,17 +19,11 @@ def strategy_of(run: Run, place: Place) -> Strategy:
     """Joins the other ranks, and gives the strategy that the file names."""
     kind = _KINDS[run.strategy]
     world = World(place, run.backend, alone=run.strategy == "single")
-    if not place.shares_checkpoints and kind is not DataParallel and run.saving.strategy != "no":
-        raise Refusal(
-            Text(
-                "各节点的检查点文件夹不同，而 fsdp 和 deepspeed 的检查点分布在所有进程上",
-                "the nodes have checkpoint folders of their own, but checkpoints of fsdp and deepspeed lie over all ranks",
-            ),
-            Text(
-                "请用 --checkpoint-dir 指定共享文件夹，或使用 ddp 策略",
-                "name a shared folder by --checkpoint-dir, or train by ddp",
-            ),
+    if kind is not DataParallel:
+        why = Text(
+            " fsdp 和 deepspeed 的检查点分布在所有进程上", "checkpoints of fsdp and deepspeed lie over all ranks"
         )
+        check_shared(run, place, why, Text("使用 ddp 策略", "train by ddp"))
     if run.strategy == "fsdp" and run.precision == "fp16":
         raise Refusal(
             Text("fsdp 不支持 fp16：梯度会下溢", "fsdp does not train in fp16: gradients would underflow"),

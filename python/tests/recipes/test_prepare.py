@@ -374,7 +374,8 @@ def test_prepared_data_becomes_a_version_of_a_dataset(
     fermi, said = tmp_path / "fermi", tmp_path / "said"
     fermi.write_text(
         f'#!/bin/sh\necho "$@" >> {said}\n'
-        f'case "$2" in show) test -e {tmp_path}/made && echo "v1" ;; create) touch {tmp_path}/made ;;\n'
+        f'case "$2" in show) cat {tmp_path}/made ;;\n'
+        f"""create) printf '{{"versions": [{{"version": "v1", "path": "%s"}}]}}' "$5" > {tmp_path}/made ;;\n"""
         'add-version) test "$5" = v9 && { echo "error: no server" >&2; exit 1; }; true ;; esac\n'
     )
     fermi.chmod(0o755)
@@ -385,14 +386,16 @@ def test_prepared_data_becomes_a_version_of_a_dataset(
     assert "registered as poems@v2" in capsys.readouterr().out
     (folder,) = (tmp_path / "prepared").glob("[!.]*")
     assert said.read_text().splitlines() == [
-        "dataset show poems",
+        "dataset show poems --json",
         f"dataset create poems --path {folder} --dataset-version v1",
-        "dataset show poems",
-        "dataset show poems",
+        "dataset show poems --json",
+        "dataset show poems --json",
         f"dataset add-version poems --version v2 --path {folder}",
     ]
     assert main([*words, "poems@v9"]) == 2
     assert "cannot be registered: error: no server" in capsys.readouterr().err
+    assert main([*words, "poems@v1", "--max-length", "9"]) == 2
+    assert f"poems@v1 is {folder} already, and a version never changes" in capsys.readouterr().err
 
 
 def test_for_another_algorithm_the_files_themselves_are_the_version(
@@ -472,14 +475,18 @@ def test_rows_that_are_written_while_they_are_read_are_refused(tmp_path: Path, m
 
 def test_what_a_killed_process_has_left_gives_its_room_back(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    left, kept = folder / ".gone.draft", folder / ".here.draft"
-    for draft in (left, kept):
+    left = [folder / ".gone.draft", folder / ".gone.old.draft"]
+    # One is being written, the other is a model that another run exports.
+    kept = [folder / ".here.draft", folder / ".here.old.draft", folder / ".model.draft"]
+    for draft in (*left, *kept):
         draft.mkdir(parents=True)
         (draft / "train-000000.arrow").write_bytes(b"half")
+    (folder / ".gone.lock").touch()
     with (folder / ".here.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         _prepared(tmp_path, tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3)))
-        assert (left.exists(), kept.exists()) == (False, True)
+    assert sorted(folder.glob(".*.draft")) == sorted(kept)
+    assert not (folder / ".model.lock").exists()
 
 
 def test_bad_rows_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:

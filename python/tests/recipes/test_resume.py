@@ -35,12 +35,34 @@ class Killed(Watched):
 
 
 class Asked(Watched):
-    """Is asked to stop in step 3, on one rank alone."""
+    """Is asked to stop in step 3, on one rank alone, and so are the processes that load for it."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Makes a group of the rank and of what it starts."""
+        os.setpgrp()
+        super().__init__(*arguments, **more)
 
     def after_step(self, step: int) -> None:
         """Sends the signal that a scheduler would."""
         if step == 3 and self.place.rank == 1:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.killpg(0, signal.SIGTERM)
+
+
+class AskedMeanwhile(Watched):
+    """Is asked to save in step 2, while this rank waits for the others' word on what was asked."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Sends the signal behind this rank's own word."""
+        super().__init__(*arguments, **more)
+        agree = self.world.sum
+
+        def interrupted(*numbers: float) -> list[float]:
+            together = agree(*numbers)
+            if len(numbers) > 1 and len(self.every) == 1:
+                os.kill(os.getpid(), signal.SIGUSR1)
+            return together
+
+        self.world.sum = interrupted
 
 
 def _settings(folder: Path, **more: Any) -> Path:
@@ -153,6 +175,15 @@ def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Pat
         assert torch.equal(exported(input_ids=ids).logits, bare(input_ids=ids).logits)
 
 
+def test_a_checkpoint_that_is_asked_for_while_ranks_agree_is_saved_in_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FERMI_CHECKPOINT_SIGNAL", "SIGUSR1")
+    more: dict[str, Any] = {"training__save_strategy": "no", "training__save_steps": None}
+    sft(_settings(tmp_path, **more, training__max_steps=4, training__num_train_epochs=None), AskedMeanwhile)
+    assert [one.note.step for one in whole_ones(tmp_path / "out/checkpoints")] == [3]
+
+
 def test_a_rank_killed_while_saving_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     def note(step: int) -> Note:
         return Note(step, 0, step, 1, "ddp", 1, "x", 0, "sft")
@@ -213,6 +244,15 @@ def test_a_step_that_is_saved_again_takes_the_place_of_the_old_one(tmp_path: Pat
     (found,) = whole_ones(tmp_path)
     assert [path.name for path in found.state.iterdir()] == ["second"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "step-000005"]
+
+
+def test_what_a_run_saves_stays_beside_later_steps_of_another(tmp_path: Path) -> None:
+    for step, limit in ((5, None), (10, None), (15, None), (6, 2)):
+        note = Note(step, 0, step, 1, "ddp", 1, "x", 0, "sft")
+        Store(tmp_path, place_here(), limit, lambda: None).save(note, lambda _: None)
+    assert [one.note.step for one in whole_ones(tmp_path)] == [6, 15]
+    latest = opened(tmp_path / "latest")
+    assert latest is not None and latest.note.step == 6
 
 
 def _with_own_data(folder: Path) -> str:

@@ -22,7 +22,7 @@ from fermi_train.reading import read
 from fermi_train.recipes import jax_lm, obeyed
 from fermi_train.recipes.prompts import check_prompts, longest_prompt
 from fermi_train.recipes.with_trl import Rows
-from fermi_train.settings import run_of, source_of
+from fermi_train.settings import Saving, run_of, source_of
 from fermi_training.sentence import in_chinese
 
 
@@ -71,6 +71,9 @@ def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named
         ("dpo", {"recipe__loss_type": []}, "recipe.loss_type"),
         ("dpo", {"recipe__loss_type": "robust", "recipe__label_smoothing": 0.5}, "recipe.label_smoothing"),
         ("dpo", {"recipe__loss_type": "exo_pair"}, "recipe.label_smoothing"),
+        ("dpo", {"recipe__label_smoothing": 0.1}, "label_smoothing would have .* dpo and loss_type sigmoid"),
+        ("dpo", {"recipe__loss_type": "sft", "recipe__beta": 0.1}, "recipe.beta would have no effect"),
+        ("grpo", {"recipe__loss_type": "sapo", "recipe__epsilon": 0.2}, "recipe.epsilon would have no effect"),
         ("grpo", {"recipe__loss_type": ["dapo", "grpo"]}, "recipe.loss_type"),
         ("grpo", {"recipe__loss_type": "luspo"}, "recipe.loss_type"),
         ("grpo", {"recipe__temperature": 0}, "recipe.temperature"),
@@ -98,13 +101,30 @@ def test_the_losses_that_are_taken_are_those_of_trl() -> None:
         assert [name for name in obeyed.LOSSES[algorithm] if f'"{name}"' not in source] == []
 
 
-@pytest.mark.parametrize("key", ["training.optim", "training.dataloader_num_workers"])
-def test_what_the_jax_recipe_does_not_obey_is_refused(key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("training.optim", "sgd"),
+        ("training.dataloader_num_workers", 2),
+        ("training.ddp_bucket_cap_mb", 50),
+        ("training.gradient_as_bucket_view", True),
+        ("data.eval_share", 0.1),
+    ],
+)
+def test_what_the_jax_recipe_does_not_obey_is_refused(key: str, value: Any, tmp_path: Path) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
-    value = {"training.optim": "sgd", "training.dataloader_num_workers": 2}[key]
     config = tiny.settings(tmp_path, data, **{key.replace(".", "__"): value})
     with pytest.raises(Refusal, match=f"the JAX recipe does not obey {key}"):
         jax_lm.train(read(str(config), "sft"), place_here())
+
+
+@pytest.mark.parametrize(
+    ("strategy", "saved"), [("steps", [4, 8, 10]), ("epoch", [3, 6, 9, 10]), ("no", [])], ids=["steps", "epoch", "no"]
+)
+def test_the_jax_recipe_saves_what_it_ends_with(strategy: str, saved: list[int]) -> None:
+    saving = Saving(strategy, 4, None, None)
+    ends = {step: Position(step // 3, step % 3) for step in range(1, 11)}
+    assert [step for step, after in ends.items() if jax_lm._is_due(saving, step, 10, after)] == saved
 
 
 def test_a_refusal_has_both_languages_and_a_hint(

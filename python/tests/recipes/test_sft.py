@@ -124,6 +124,17 @@ def test_everything_at_once_in_bf16_with_lora_and_evaluation(tmp_path: Path) -> 
     assert (folder / "logs/distributed.log").exists()
 
 
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_an_evaluation_of_nothing_is_refused(is_prepared: bool, tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    if is_prepared:
+        assert sft(tiny.settings(tmp_path, data))["code"] == 0
+        data = next(path.parent for path in (tmp_path / "prepared").glob("*/prepared.json"))
+    more = {"training__eval_strategy": "epoch", "data__eval_share": 0.5 if is_prepared else 1e-9}
+    with pytest.raises(Refusal, match="no sample is set aside"):
+        sft(tiny.settings(tmp_path, data, **more))
+
+
 def test_a_trainer_of_ones_own_is_used(tmp_path: Path) -> None:
     config = tiny.settings(tmp_path, tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(8)), training__max_steps=3)
     assert sft(config, Reversed)["loss"][-1] < -5.0

@@ -124,6 +124,19 @@ def test_a_run_of_trl_goes_on_where_it_was(tmp_path: Path) -> None:
     assert trained("halves", [3, 6]) == pytest.approx(trained("straight", [6]), abs=1e-6)
 
 
+def test_nodes_that_would_find_no_model_in_their_checkpoints_are_told_before(tmp_path: Path) -> None:
+    def trained(strategy: str) -> str | int:
+        try:
+            return _train(_preferences(tmp_path, training__max_steps=1, training__save_strategy=strategy), "rm")["code"]
+        except Refusal as refusal:
+            return refusal.shown()
+
+    own = {"FERMI_CHECKPOINT_SHARED": "0"}
+    (said,) = run_ranks(1, trained, "epoch", variables=own)
+    assert "checkpoints of reward are written by rank 0 alone" in said and "or give training.save_strategy: no" in said
+    assert run_ranks(1, trained, "no", variables=own) == [0]
+
+
 def _prompts(folder: Path, reward: str, ranks: int, **more: Any) -> Path:
     data = tiny.write_rows(folder / "prompts.jsonl", [{"prompt": f"{letter}:"} for letter in tiny.LETTERS])
     usual: dict[str, Any] = {

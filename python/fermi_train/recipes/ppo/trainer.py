@@ -100,8 +100,7 @@ class PpoTrainer:
             batch, metrics = self._rollout(indexes)
             loss, norm, more = self._updates(batch, step)
             step += 1
-            tokens, ends, saves = self.world.sum(float(batch.answers.mask.sum()), float(stop.signal), float(stop.saves))
-            stop.saves = False
+            tokens, ends, saves = self.world.sum(float(batch.answers.mask.sum()), *stop.take())
             ended = 0 if ends == 0 else stop.signal or 15
             report = StepReport(step, total, position.epoch, loss, rate, norm, tokens, self.order.effective, 0.0)
             report.seconds, report.metrics = time.monotonic() - began, {**metrics, **more}
