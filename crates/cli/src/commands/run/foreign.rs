@@ -151,9 +151,11 @@ pub fn notes(names: &[String]) -> Vec<Text> {
 
 /// What is said of the parts of an option's value that have no effect.
 pub fn partly(name: &str, parts: &[&str]) -> Option<Text> {
-    let Some(Fate::Partly(why)) = find(name).filter(|_| !parts.is_empty()).map(|option| option.fate) else {
+    // The table is not read at a usual start.
+    if parts.is_empty() {
         return None;
-    };
+    }
+    let Some(Fate::Partly(why)) = find(name).map(|option| option.fate) else { return None };
     let has = if parts.len() == 1 { "has" } else { "have" };
     Some(Text::new(
         format!("{name} 中的 {} 没有作用：{}", parts.join("、"), why.zh),
