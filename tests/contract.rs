@@ -236,6 +236,22 @@ fn run_path_runs_a_script_as_main_with_its_own_arguments() {
 }
 
 #[test]
+fn what_a_script_of_run_path_has_left_to_do_is_done_before_its_rank_ends() {
+    let place = Place::new();
+    let lines = "import atexit, sys, threading, time\n\
+                 atexit.register(lambda: print('registered'))\n\
+                 threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\n\
+                 sys.exit(int(sys.argv[1]))\n";
+    let script = place.file("leaves.py", lines);
+    for code in ["0", "3"] {
+        let mut command = run_of(&place, &["-n", "1", "--run-path"]);
+        let ended = Run::whole(command.arg(&script).arg(code));
+        let ended = ended.expect(if code == "0" { 0 } else { 1 });
+        assert!(ended.out().contains("thread\nregistered\n"), "{}", ended.out());
+    }
+}
+
+#[test]
 fn the_local_rank_is_filled_into_arguments_and_legacy_scripts_get_it_as_one() {
     let place = Place::new();
     let told = tell_with(&place, &["-n", "2"], |command| {

@@ -12,8 +12,22 @@ use fermi_domain::messages::run::RunProblem;
 use super::flags::RunFlags;
 use super::machine::Machine;
 
-/// Runs a script inside an interpreter that is already up, as torchrun's `--run-path` does.
-const RUN_PATH: &str = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')";
+/// Runs a script inside an interpreter that is already up, as torchrun's `--run-path` does. A script that is done ends there too
+/// without taking the interpreter down, in which a process group that was left open may abort: its threads, what it has
+/// registered for the end and its output are waited for.
+const RUN_PATH: &str = "\
+import atexit, os, runpy, sys, threading
+sys.argv = sys.argv[1:]
+try:
+    runpy.run_path(sys.argv[0], run_name='__main__')
+except SystemExit as end:
+    if end.code:
+        raise
+threading._shutdown()
+atexit._run_exitfuncs()
+print(end='', flush=True)
+os._exit(0)
+";
 
 /// What a rank executes.
 #[derive(Debug)]
