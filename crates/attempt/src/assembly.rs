@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use fermi_domain::contract::RolePosition;
+use fermi_domain::environment::MOST_WORKERS;
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,10 @@ pub enum JoinRefusal {
         nodes: u32,
     },
     NoRanks,
+    TooManyRanks {
+        ranks: u32,
+        most: u32,
+    },
 }
 
 impl Greeting {
@@ -112,7 +117,8 @@ impl JoinRefusal {
             Self::WrongSecret => vec![Setting::RendezvousSecret],
             Self::NodeRankTaken { .. } | Self::NoSuchNodeRank { .. } => vec![Setting::NodeRank],
             Self::Full { .. } => vec![Setting::Nodes],
-            Self::OtherVersion { .. } | Self::ProvesNothing { .. } | Self::NoRanks => Vec::new(),
+            Self::OtherVersion { .. } | Self::ProvesNothing { .. } => Vec::new(),
+            Self::NoRanks | Self::TooManyRanks { .. } => Vec::new(),
         }
     }
 
@@ -127,7 +133,8 @@ impl JoinRefusal {
                 Self::ProvesNothing { ours: legible(&ours), theirs: legible(&theirs) }
             }
             Self::NodeRankTaken { node_rank, by } => Self::NodeRankTaken { node_rank, by: legible(&by) },
-            Self::WrongSecret | Self::NoSuchNodeRank { .. } | Self::Full { .. } | Self::NoRanks => self,
+            Self::WrongSecret | Self::NoSuchNodeRank { .. } | Self::Full { .. } => self,
+            Self::NoRanks | Self::TooManyRanks { .. } => self,
         }
     }
 
@@ -186,6 +193,10 @@ impl Explained for JoinRefusal {
                 ),
             ),
             Self::NoRanks => Text::new("该节点没有 rank", "that node has no ranks"),
+            Self::TooManyRanks { ranks, most } => Text::new(
+                format!("该节点要带来 {ranks} 个 rank，每个节点至多 {most} 个"),
+                format!("that node would bring {ranks} ranks; a node has {most} at most"),
+            ),
         }
     }
 
@@ -251,6 +262,9 @@ impl Assembly {
         }
         if greeting.ranks == 0 {
             return Err(JoinRefusal::NoRanks);
+        }
+        if greeting.ranks > MOST_WORKERS {
+            return Err(JoinRefusal::TooManyRanks { ranks: greeting.ranks, most: MOST_WORKERS });
         }
         if let Some(node_rank) = greeting.node_rank {
             if node_rank >= self.nodes {
@@ -511,6 +525,7 @@ mod tests {
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(0)), JoinRefusal::NodeRankTaken { .. }));
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(5)), JoinRefusal::NoSuchNodeRank { .. }));
         assert!(matches!(refused(&mut assembly, |g| g.ranks = 0), JoinRefusal::NoRanks));
+        assert!(matches!(refused(&mut assembly, |g| g.ranks = u32::MAX), JoinRefusal::TooManyRanks { .. }));
         assembly.welcome(&greeting("b", None, 1)).unwrap();
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = None), JoinRefusal::Full { .. }));
     }
