@@ -33,6 +33,7 @@ use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
 use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start};
+use crate::run_folder::RankFolder;
 use crate::{joined, port};
 use fermi_domain::event::RunEvent;
 
@@ -345,12 +346,16 @@ impl Executor {
         self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
-        self.order_parked(&facts);
+        let make_folder = |plan| rank_processes::make_folder(&self.bundle, plan, start.attempt);
+        let folders: Vec<_> = self.bundle.ranks.iter().map(make_folder).collect();
+        self.order_parked(&facts, &folders);
         let mut notes = StartNotes::new(start);
-        for (index, plan) in self.bundle.ranks.iter().enumerate() {
+        let bundle = &self.bundle;
+        for ((index, plan), folder) in bundle.ranks.iter().enumerate().zip(folders) {
             let parking = &mut self.parking;
             let begin = |command| parking.begin(&plan.place, command, entrance.as_ref());
-            match self.ranks.start(&self.bundle, plan, &facts, begin, &mut streams) {
+            let started = folder.and_then(|folder| self.ranks.start(bundle, plan, folder, &facts, begin, &mut streams));
+            match started {
                 Ok(process) => {
                     notes.add(index, process);
                     reports.push(NodeReport::RankStarted {
@@ -387,13 +392,13 @@ impl Executor {
     }
 
     /// Tells all parked processes at once to become their ranks, for which they need their folders.
-    fn order_parked(&mut self, facts: &AttemptFacts) {
+    fn order_parked(&mut self, facts: &AttemptFacts, folders: &[io::Result<Option<RankFolder>>]) {
         if !self.parking.has_parked() {
             return;
         }
-        for plan in &self.bundle.ranks {
+        for (plan, folder) in self.bundle.ranks.iter().zip(folders) {
             // Why there is no folder is told where the rank is started.
-            if rank_processes::make_folder(&self.bundle, plan, facts.attempt).is_ok() {
+            if folder.is_ok() {
                 self.parking.give_order(&plan.place, &self.bundle.command(plan, facts));
             }
         }

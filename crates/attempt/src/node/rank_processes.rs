@@ -95,11 +95,14 @@ impl RankProcess {
     }
 }
 
-/// Makes the folder of a rank, if it has one and it is not there yet.
+/// Makes the folder of a rank, if it has one and it is not there yet, with the room for its exit record: before any rank runs,
+/// which may fill the disk at once.
 pub fn make_folder(bundle: &NodeBundle, plan: &RankPlan, attempt: u32) -> io::Result<Option<RankFolder>> {
     let folder = bundle.rank_folder(plan, attempt);
     if let Some(folder) = &folder {
         folder.create()?;
+        // Without the room the record is tried when the rank has ended.
+        let _ = ExitRecord::reserve(&folder.path);
         if let Some(account) = &bundle.account {
             folder.open_to(account);
         }
@@ -119,15 +122,11 @@ impl RankProcesses {
         &mut self,
         bundle: &NodeBundle,
         plan: &RankPlan,
+        folder: Option<RankFolder>,
         facts: &AttemptFacts,
         begin: impl FnOnce(RankCommand) -> io::Result<Spawned>,
         streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
-        let folder = make_folder(bundle, plan, facts.attempt)?;
-        if let Some(folder) = &folder {
-            // Without the room the record is tried when the rank has ended.
-            let _ = ExitRecord::reserve(&folder.path);
-        }
         let spawned = begin(bundle.command(plan, facts))?;
         let started_ms = clock::unix_ms();
         for (kind, fd, show) in [
