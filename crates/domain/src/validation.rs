@@ -15,13 +15,16 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        AutoSelection, DatasetChoice, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Selection,
-        Source, Strategy, TaskSpec, Work,
+        AutoSelection, DatasetChoice, DistributedConfig, LaunchOptions, Policies, Selection, Source, Strategy,
+        TaskSpec, Work,
     },
-    units::Seconds,
     unseen,
     warnings::{Warning, of_work, warnings},
 };
+
+mod policies;
+
+pub use policies::LONGEST_SPAN;
 
 /// The longest name of a task, in letters.
 pub const LONGEST_NAME: usize = 128;
@@ -377,27 +380,9 @@ fn supported(selection: &Selection, policies: &Policies, options: &LaunchOptions
         Selection::Auto(auto) => picks(auto)?,
         Selection::New => return Err(RequestRefusal::NewNotSupported),
     }
-    if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
-        return Err(RequestRefusal::NodeLostAfterTooShort);
-    }
-    if policies.on_hang == OnHang::Restart && options.hook == Some(false) {
-        return Err(RequestRefusal::HangWithoutHook);
-    }
-    if policies.start_timeout == Some(Seconds(0)) {
-        return Err(RequestRefusal::StartTimeoutInvalid);
-    }
-    if policies.time_limit.is_some_and(|limit| limit == Seconds(0) || limit > LONGEST_LIMIT) {
-        return Err(RequestRefusal::TimeLimitInvalid);
-    }
-    match policies.on_disconnect {
-        OnDisconnect::Keep => Ok(()),
-        OnDisconnect::StopAfter(after) if after < OnDisconnect::SHORTEST => Err(RequestRefusal::StopAfterTooShort),
-        OnDisconnect::StopAfter(_) => Ok(()),
-    }
+    policies::check(policies, options)
 }
 
-/// Ten years; a longer limit is none.
-const LONGEST_LIMIT: Seconds = Seconds(315_360_000);
 /// The most nodes, and the most workers of one, that a task may ask for.
 const MOST_NODES: u32 = 10_000;
 

@@ -96,7 +96,7 @@ impl Explained for OpenError {
                 "make some MB of room, or name another folder with --data-dir",
             ),
             Self::Newer { .. } => Hint::new("安装更新版本的 fermi", "install a newer fermi"),
-            Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Hint::new(
+            Self::Sql { source, .. } if is_damaged(source) => Hint::new(
                 "fermi.db 已损坏或不是数据库；用 fermi server restore 从备份恢复，或把它移走以重新开始",
                 "fermi.db is damaged or no database; put a backup back with `fermi server restore`, or move it away to begin anew",
             ),
@@ -105,6 +105,11 @@ impl Explained for OpenError {
             }
         })
     }
+}
+
+/// Whether the file is no database, or not a whole one: no room on the disk helps then.
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
 /// What the database says, in words that people know.

@@ -258,7 +258,8 @@ impl Coordinator {
             .enumerate()
             .flat_map(|(node, node_ranks)| node_ranks.ranks.clone().map(move |rank| (rank, node)))
             .collect();
-        self.state = State::Running { check_joined_at: self.policy.start_timeout_ms.map(|timeout| now_ms + timeout) };
+        let check_joined_at = self.policy.start_timeout_ms.map(|timeout| now_ms.saturating_add(timeout));
+        self.state = State::Running { check_joined_at };
         self.effects.push(RunEffect::StartRanks { attempt: self.attempt, plan });
     }
 

@@ -77,15 +77,24 @@ impl Explained for Denied {
     }
 
     fn text(&self) -> Text {
-        let (deed, least) = (self.deed.text(), self.least().text());
-        let (who_zh, who_en) = match self.role.map(Role::text) {
-            Some(role) => (format!("当前角色是{}", role.zh), format!("this is a {}'s request", role.en)),
+        let (deed, least) = (self.deed.text(), self.least());
+        let (is_for_members, least) = (least == Role::Member, least.text());
+        let (who_zh, who_en) = match self.role {
+            Some(role) => {
+                let article = if matches!(role, Role::Operator | Role::Administrator) { "an" } else { "a" };
+                let role = role.text();
+                (format!("当前角色是{}", role.zh), format!("this is {article} {}'s request", role.en))
+            }
             None => ("当前是代理".to_owned(), "this is an agent's request".to_owned()),
         };
         match (self.deed, &self.owner) {
             (Deed::Change, Some(owner)) => Text::new(
                 format!("它属于 {owner}；只有其所有者、运维和管理员可以操作（{who_zh}）"),
                 format!("it belongs to {owner}: its owner, operators and administrators may do this ({who_en})"),
+            ),
+            (Deed::Change, None) if is_for_members => Text::new(
+                format!("操作自己的内容需要角色“{}”（{who_zh}）", least.zh),
+                format!("to change what is one's own takes the role {} ({who_en})", least.en),
             ),
             _ => Text::new(
                 format!("{}需要角色“{}”（{who_zh}）", deed.zh, least.zh),
@@ -189,6 +198,10 @@ mod tests {
             "to create things takes the role member (this is a viewer's request)"
         );
         assert!(said(Role::Member, Deed::Change, None).contains("the role operator"));
-        assert!(said(Role::Viewer, Deed::Change, Some("ann")).contains("the role member"));
+        assert!(said(Role::Operator, Deed::Administer, None).contains("this is an operator's request"));
+        assert_eq!(
+            said(Role::Viewer, Deed::Change, Some("ann")),
+            "to change what is one's own takes the role member (this is a viewer's request)"
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     language::{Explained, Hint, Setting, Text},
     task::{OnDisconnect, Policies, Strategy},
     unseen::UnseenLetter,
-    validation::LONGEST_NAME,
+    validation::{LONGEST_NAME, LONGEST_SPAN},
 };
 
 /// The first mistake of a request.
@@ -99,6 +99,14 @@ pub enum RequestRefusal {
     StopAfterTooShort,
     StartTimeoutInvalid,
     NodeLostAfterTooShort,
+    /// A span of the policies that is longer than [`LONGEST_SPAN`].
+    SpanTooLong {
+        field: &'static str,
+    },
+    /// `policies.stop.checkpoint.signal` that no script can obey.
+    CheckpointSignalInvalid {
+        signal: i32,
+    },
     /// `policies.onHang` says restart, and `options.hook` leaves the ranks alone.
     HangWithoutHook,
     DatasetUnknown {
@@ -421,6 +429,23 @@ impl RequestRefusal {
                     "leave startTimeout out, or give the seconds that a start may take",
                 ),
             ),
+            Self::SpanTooLong { field } => (
+                Text::new(format!("{field} 不能超过十年"), format!("{field} is ten years at most")),
+                Hint::new(
+                    format!("去掉它以使用默认值，或设为不超过 {} 秒的时间", LONGEST_SPAN.0),
+                    format!("leave it out for what is usual, or give no more than {} s", LONGEST_SPAN.0),
+                ),
+            ),
+            Self::CheckpointSignalInvalid { signal } => (
+                Text::new(
+                    format!("脚本无法响应信号 {signal}"),
+                    format!("{signal} is no signal that a script can obey"),
+                ),
+                Hint::new(
+                    "设为 1 到 64 之间的信号编号，例如 10（SIGUSR1）；9 和 19 不能被捕获",
+                    "give the number of a signal from 1 to 64, such as 10 (SIGUSR1); nothing can catch 9 and 19",
+                ),
+            ),
             Self::DatasetUnknown { id } => {
                 (Text::new(format!("数据集 {id} 不存在"), format!("The dataset {id} does not exist")), datasets())
             }
@@ -476,7 +501,7 @@ impl RequestRefusal {
             Self::LabelsInvalid | Self::LabelWithUnseenLetter(_) => "labels",
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
-            Self::PathWithControlCharacters { field } => field,
+            Self::PathWithControlCharacters { field } | Self::SpanTooLong { field } => field,
             Self::MasterAddressInvalid { .. } => "options.masterAddress",
             Self::AutoInvalid { .. } | Self::AutoWordInvalid { .. } | Self::NewNotSupported => "launchMode",
             Self::AutoWithEnvironments => "distributedConfig.nodeIds",
@@ -484,6 +509,7 @@ impl RequestRefusal {
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
+            Self::CheckpointSignalInvalid { .. } => "policies.stop.checkpoint.signal",
             Self::HangWithoutHook => "policies.onHang",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
@@ -531,6 +557,8 @@ impl Explained for RequestRefusal {
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",
             Self::NodeLostAfterTooShort => "node_lost_after_too_short",
+            Self::SpanTooLong { .. } => "span_too_long",
+            Self::CheckpointSignalInvalid { .. } => "checkpoint_signal_invalid",
             Self::HangWithoutHook => "hang_without_hook",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",

@@ -1,7 +1,9 @@
 use super::*;
 use crate::environment::{EnvironmentStatus, tests::environment};
+use crate::ladder::{Rung, StopLadder};
 use crate::language::{Explained, FrontEnd};
-use crate::task::AutoSelection;
+use crate::task::{AutoSelection, OnDisconnect};
+use crate::units::Seconds;
 
 fn known() -> Vec<Environment> {
     vec![
@@ -251,6 +253,42 @@ fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     stop_after.policies = Policies { start_timeout: Some(Seconds(0)), ..Policies::default() };
     let refused = validate(&stop_after, &known()).unwrap_err();
     assert_eq!((refused.id(), refused.field().as_deref()), ("start_timeout_invalid", Some("policies.startTimeout")));
+}
+
+#[test]
+fn spans_that_no_clock_can_hold_and_signals_that_nobody_obeys_are_refused() {
+    let ladder = |signal: i32, grace_ms: u64| {
+        let stop = StopLadder { checkpoint: Some(Rung { signal, grace_ms }), ..StopLadder::default() };
+        Policies { stop, ..Policies::default() }
+    };
+    let beyond = Seconds(LONGEST_SPAN.0 + 1);
+    let usual = Policies::default;
+    let (planned_grace_ms, failure_grace_ms) = (u64::MAX, u64::MAX);
+    let table = [
+        ("policies.nodeLostAfter", Policies { node_lost_after: Seconds(u64::MAX), ..usual() }),
+        ("policies.onDisconnect.stopAfter", Policies { on_disconnect: OnDisconnect::StopAfter(beyond), ..usual() }),
+        ("policies.startTimeout", Policies { start_timeout: Some(Seconds(u64::MAX)), ..usual() }),
+        ("policies.hangAfter", Policies { hang_after: Some(beyond), ..usual() }),
+        (
+            "policies.stop.plannedGraceMs",
+            Policies { stop: StopLadder { planned_grace_ms, ..StopLadder::default() }, ..usual() },
+        ),
+        (
+            "policies.stop.failureGraceMs",
+            Policies { stop: StopLadder { failure_grace_ms, ..StopLadder::default() }, ..usual() },
+        ),
+        ("policies.stop.checkpoint.graceMs", ladder(10, u64::MAX)),
+        ("policies.stop.checkpoint.signal", ladder(-9, 1_000)),
+        ("policies.stop.checkpoint.signal", ladder(0, 1_000)),
+        ("policies.stop.checkpoint.signal", ladder(9, 1_000)),
+        ("policies.stop.checkpoint.signal", ladder(19, 1_000)),
+        ("policies.stop.checkpoint.signal", ladder(65, 1_000)),
+    ];
+    for (field, policies) in table {
+        let refused = validate(&CreateRequest { policies, ..request() }, &known()).unwrap_err();
+        assert_eq!(refused.field().as_deref(), Some(field));
+    }
+    assert!(validate(&CreateRequest { policies: ladder(10, 600_000), ..request() }, &known()).is_ok());
 }
 
 #[test]

@@ -59,8 +59,9 @@ impl Authority {
         let (certificate_file, key_file) = (folder.join(CERTIFICATE), folder.join(KEY));
         let known = (fs::read_to_string(&certificate_file), fs::read_to_string(&key_file));
         if let (Ok(pem), Ok(key)) = known {
-            let key = KeyPair::from_pem(&key).map_err(io::Error::other)?;
-            let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(io::Error::other)?;
+            let key = KeyPair::from_pem(&key).map_err(|error| io::Error::other(format!("{KEY}: {error}")))?;
+            let certificate = CertificateDer::from_pem_slice(pem.as_bytes())
+                .map_err(|error| io::Error::other(format!("{CERTIFICATE}: {error}")))?;
             return Ok(Self { key, certificate, pem });
         }
         // Half of a pair is somebody's mistake, not a first start.
@@ -180,6 +181,9 @@ mod tests {
         assert_eq!(made.fingerprint(), again.fingerprint());
         let mode = fs::metadata(folder.path().join(KEY)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        fs::write(folder.path().join(KEY), "").unwrap();
+        let damaged = Authority::open(folder.path(), 1_800_000_000).unwrap_err();
+        assert!(damaged.to_string().starts_with("authority.key: "), "{damaged}");
         fs::remove_file(folder.path().join(KEY)).unwrap();
         let half = Authority::open(folder.path(), 1_800_000_000).unwrap_err();
         assert!(half.to_string().contains("authority.pem has no counterpart"), "{half}");

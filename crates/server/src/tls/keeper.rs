@@ -29,6 +29,8 @@ pub enum CertificateProblem {
     File { path: PathBuf, source: io::Error },
     #[error("{path} cannot be used: {reason}")]
     Unfit { path: PathBuf, reason: NoCertificate },
+    #[error("the server's own authority in {folder} cannot be used: {source}")]
+    Authority { folder: PathBuf, source: io::Error },
     #[error("no certificate can be issued: {0}")]
     NotIssued(String),
 }
@@ -46,12 +48,20 @@ impl Explained for CertificateProblem {
                 NoCertificate::NoKey => format!("{} 中没有私钥", path.display()),
                 NoCertificate::Unfit(reason) => format!("{} 无法使用：{reason}", path.display()),
             },
+            Self::Authority { folder, source } => format!("{} 中服务自己的机构无法使用：{source}", folder.display()),
             Self::NotIssued(reason) => format!("无法签发证书：{reason}"),
         };
         Text::new(reason::of_said(&zh).zh, reason::of_said(&self.to_string()).en)
     }
 
     fn hint(&self) -> Option<Hint> {
+        if matches!(self, Self::Authority { .. }) {
+            return Some(Hint::new(
+                "从备份放回 authority.pem 与 authority.key；或把两者移走再启动，此后所有代理和命令都要用新指纹",
+                "put authority.pem and authority.key of a backup back, or move both away and start again: agents and \
+                 commands need the new fingerprint then",
+            ));
+        }
         Some(Hint::new(
             "--tls-cert 是 PEM 格式的证书链（服务器证书在前），--tls-key 是与之对应的 PEM 私钥",
             "--tls-cert is a chain of certificates in PEM, the server's own first; --tls-key is its private key in PEM",
@@ -99,8 +109,8 @@ impl CertificateKeeper {
                 Source::Files { certificate: certificate.clone(), key: key.clone() }
             }
             Encryption::OwnAuthority => {
-                let unreadable = |source: io::Error| CertificateProblem::File { path: folder.to_owned(), source };
-                let authority = Box::new(Authority::open(folder, now_s()).map_err(unreadable)?);
+                let unusable = |source: io::Error| CertificateProblem::Authority { folder: folder.to_owned(), source };
+                let authority = Box::new(Authority::open(folder, now_s()).map_err(unusable)?);
                 let issue = Issue { made_s: 0, until_s: 0, names: BTreeSet::new() };
                 let allowed_hosts = allowed_hosts.to_vec();
                 Source::Own { authority, folder: folder.to_owned(), listen, allowed_hosts, issue }

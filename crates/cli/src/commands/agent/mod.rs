@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, NoLink, StopFlag};
 use fermi_domain::access::RunAs;
-use fermi_domain::environment::EnvironmentKind;
+use fermi_domain::environment::{EnvironmentKind, LONGEST_NAME, is_name};
 use fermi_domain::language::{Explained, Text};
 use fermi_process::no_dump;
 use serde_json::json;
@@ -27,7 +27,7 @@ pub struct AgentFlags {
     #[command(flatten)]
     server: ServerFlags,
     /// The environment's name; its workers are NAME-0, NAME-1, … [default: the host's name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
     /// The availability zone
     #[arg(long, value_name = "ZONE")]
@@ -186,6 +186,18 @@ fn as_line(name: &str, news: &AgentNews) -> serde_json::Value {
 }
 
 /// The kinds of the form.
+/// The name of an environment, as the server takes it too.
+pub fn parse_name(text: &str) -> Result<String, Expected> {
+    let name = text.trim();
+    let rule = || {
+        Text::new(
+            format!("名称只能用字母、数字、- _ .，至多 {LONGEST_NAME} 个字符，且不以 . 或 - 开头"),
+            format!("a name has letters, digits, - _ and ., at most {LONGEST_NAME}, and begins with neither . nor -"),
+        )
+    };
+    if is_name(name) { Ok(name.to_owned()) } else { Err(Expected(rule())) }
+}
+
 pub fn parse_kind(text: &str) -> Result<EnvironmentKind, Expected> {
     let expected = || Text::new("可用的值：jupyter、vscode、ssh、custom", "use jupyter, vscode, ssh or custom");
     EnvironmentKind::named(text).ok_or_else(|| Expected(expected()))

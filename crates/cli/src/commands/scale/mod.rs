@@ -39,6 +39,8 @@ use crate::{exit_code, signals};
 const BATCH: &str = "{batch}";
 const GLOBAL_BATCH: &str = "{global_batch}";
 const MOST_PROCESSES: i64 = 1024;
+/// A year: a clock counts on beyond it.
+const LONGEST_RUN_S: u64 = 31_536_000;
 
 /// Measure how a training scales: run it with more and more processes, and write table, chart and report
 ///
@@ -72,7 +74,12 @@ pub struct ScaleFlags {
     #[arg(long, default_value_t = Preset::Tiny)]
     preset: Preset,
     /// Seconds that one run may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 3600,
+        value_parser = clap::value_parser!(u64).range(1..=LONGEST_RUN_S)
+    )]
     timeout: u64,
     /// What fermi plan scale has written (scaling.json), to show it beside what is measured
     #[arg(long, value_name = "FILE")]

@@ -75,10 +75,13 @@ fn render(task: &Task, paint: Paint) -> String {
         }
         out.push_str(&format!("\n{}", attempts.render(paint)));
     }
+    if !task.warnings.is_empty() {
+        out.push('\n');
+    }
     for warning in &task.warnings {
-        out.push_str(&format!("\n{} {}", paint.yellow("!"), warning.text.in_language(language)));
+        out.push_str(&format!("{} {}\n", paint.yellow("!"), warning.text.in_language(language)));
         if let Some(hint) = &warning.hint {
-            out.push_str(&format!("\n  {}", paint.dim(hint.in_language(language))));
+            out.push_str(&format!("  {}\n", paint.dim(hint.in_language(language))));
         }
     }
     if let Some(end) = task.verdict.as_ref().filter(|end| end.class.is_some()) {

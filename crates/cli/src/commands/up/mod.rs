@@ -7,6 +7,7 @@ pub mod child;
 pub mod cluster;
 pub mod subreaper;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,10 +16,10 @@ use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::Text;
 use fermi_process::no_dump;
 
-use super::agent::{host_name, parse_kind, parse_run_as};
+use super::agent::{host_name, parse_kind, parse_name, parse_run_as};
 use super::server::{console_link, no_folder};
 use super::usage::Expected;
-use crate::connection::{self, Outcome};
+use crate::connection::{self, CommandProblem, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::{exit_code, signals};
 use cluster::{Cluster, ClusterOptions, Ending};
@@ -69,6 +70,12 @@ fn run(flags: &UpFlags) -> Outcome {
         None => connection::state_folder().ok_or_else(no_folder)?.join("up"),
     };
     let environments = if flags.envs.is_empty() { vec![this_machine()] } else { flags.envs.clone() };
+    if let Some(name) = named_twice(&environments) {
+        return Err(CommandProblem::usage(
+            Text::new(format!("--env 中有两个 {name}"), format!("--env names {name} twice")),
+            Text::new("给每个环境取不同的名称", "give each environment a name of its own"),
+        ));
+    }
     no_dump::set();
     signals::listen();
     subreaper::adopt_orphans();
@@ -133,7 +140,13 @@ fn parse_environment(text: &str) -> Result<EnvironmentSpec, Expected> {
     if name.trim().is_empty() || zone.trim().is_empty() {
         return Err(hint());
     }
-    Ok(EnvironmentSpec { name: name.trim().to_owned(), zone: zone.trim().to_owned(), workers, kind })
+    Ok(EnvironmentSpec { name: parse_name(name)?, zone: zone.trim().to_owned(), workers, kind })
+}
+
+/// A name that two of them have: the second would find its folder taken.
+fn named_twice(environments: &[EnvironmentSpec]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    environments.iter().map(|environment| environment.name.as_str()).find(|name| !seen.insert(*name))
 }
 
 #[cfg(test)]
@@ -148,5 +161,17 @@ mod tests {
         for text in ["", "gn6", "gn6:z", "gn6:z:0", "gn6:z:x", ":z:1", "gn6::1", "gn6:z:1:web", "gn6:z:1:ssh:x"] {
             assert!(parse_environment(text).is_err(), "{text}");
         }
+        for name in ["\u{1b}[2J", "../up", "a/b", ".gn6", "-gn6", "a b"] {
+            assert!(parse_environment(&format!("{name}:z:1")).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn each_environment_has_a_name_of_its_own() {
+        let all = |names: &[&str]| -> Vec<EnvironmentSpec> {
+            names.iter().map(|name| parse_environment(&format!("{name}:z:1")).unwrap()).collect()
+        };
+        assert_eq!(named_twice(&all(&["gn6", "gn7", "gn6"])), Some("gn6"));
+        assert_eq!(named_twice(&all(&["gn6", "gn7"])), None);
     }
 }

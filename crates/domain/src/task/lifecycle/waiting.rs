@@ -128,7 +128,7 @@ impl Task {
     /// The nodes whose lease has run out while nothing was heard of them: their wardens have ended what ran there.
     pub fn nodes_without_lease(&self, silent_for: impl Fn(&EnvironmentId) -> Duration) -> Vec<NodeRank> {
         let OnDisconnect::StopAfter(after) = self.spec.policies.on_disconnect else { return Vec::new() };
-        let over_after = Duration::from_secs(after.0) + LEASE_MARGIN;
+        let over_after = Duration::from_secs(after.0).saturating_add(LEASE_MARGIN);
         self.lost_nodes(|environment| silent_for(environment) > over_after)
     }
 }

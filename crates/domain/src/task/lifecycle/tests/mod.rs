@@ -205,6 +205,9 @@ fn a_machine_that_is_silent_for_longer_than_its_lease_has_ended_its_ranks() {
     play.task.spec.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(60));
     assert_eq!(play.task.nodes_without_lease(silent(70)), []);
     assert_eq!(play.task.nodes_without_lease(silent(76)), [NodeRank(1)]);
+    // A request was stored before such a span was refused.
+    play.task.spec.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(u64::MAX));
+    assert_eq!(play.task.nodes_without_lease(silent(76)), []);
 }
 
 #[test]
