@@ -7,18 +7,19 @@ pub mod child;
 pub mod cluster;
 pub mod subreaper;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fermi_domain::access::RunAs;
-use fermi_domain::environment::EnvironmentKind;
+use fermi_domain::environment::{self, EnvironmentKind, LONGEST_NAME};
 use fermi_domain::language::Text;
 use fermi_process::no_dump;
 
 use super::agent::{host_name, parse_kind, parse_run_as};
 use super::server::{console_link, no_folder};
 use super::usage::Expected;
-use crate::connection::{self, Outcome};
+use crate::connection::{self, CommandProblem, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::{exit_code, signals};
 use cluster::{Cluster, ClusterOptions, Ending};
@@ -69,6 +70,15 @@ fn run(flags: &UpFlags) -> Outcome {
         None => connection::state_folder().ok_or_else(no_folder)?.join("up"),
     };
     let environments = if flags.envs.is_empty() { vec![this_machine()] } else { flags.envs.clone() };
+    if let Some(name) = named_twice(&environments) {
+        return Err(CommandProblem::usage(
+            Text::new(format!("--env 两次写了 {name}"), format!("--env names {name} twice")),
+            Text::new(
+                "每个开发环境用自己的名称；Worker 数写在末尾，例如 gn6:北京可用区A:4",
+                "give each environment a name of its own; its workers are counted last, such as gn6:zone-a:4",
+            ),
+        ));
+    }
     no_dump::set();
     signals::listen();
     subreaper::adopt_orphans();
@@ -115,6 +125,12 @@ fn this_machine() -> EnvironmentSpec {
     }
 }
 
+/// The first name that stands there once more: two agents cannot share it, nor their folder.
+fn named_twice(environments: &[EnvironmentSpec]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    environments.iter().map(|spec| spec.name.as_str()).find(|name| !seen.insert(*name))
+}
+
 /// `NAME:ZONE:WORKERS[:KIND]`.
 fn parse_environment(text: &str) -> Result<EnvironmentSpec, Expected> {
     let hint = || {
@@ -133,6 +149,15 @@ fn parse_environment(text: &str) -> Result<EnvironmentSpec, Expected> {
     if name.trim().is_empty() || zone.trim().is_empty() {
         return Err(hint());
     }
+    // The server would refuse it again and again, and the name is a folder's before.
+    if !environment::is_name(name.trim()) {
+        return Err(Expected(Text::new(
+            format!("名称只能用字母、数字、- _ .，至多 {LONGEST_NAME} 个字符，且不以 . 或 - 开头"),
+            format!(
+                "in the name use letters, digits, - _ and ., at most {LONGEST_NAME}, and begin with neither . nor -"
+            ),
+        )));
+    }
     Ok(EnvironmentSpec { name: name.trim().to_owned(), zone: zone.trim().to_owned(), workers, kind })
 }
 
@@ -148,5 +173,15 @@ mod tests {
         for text in ["", "gn6", "gn6:z", "gn6:z:0", "gn6:z:x", ":z:1", "gn6::1", "gn6:z:1:web", "gn6:z:1:ssh:x"] {
             assert!(parse_environment(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_environment_has_a_name_that_the_server_takes_and_of_its_own() {
+        for name in ["a/b", "../gn6", "-gn6", ".gn6", "gn 6", "n".repeat(64).as_str()] {
+            assert!(parse_environment(&format!("{name}:z:1")).is_err(), "{name}");
+        }
+        let specs = |texts: &[&str]| texts.iter().map(|text| parse_environment(text).unwrap()).collect::<Vec<_>>();
+        assert_eq!(named_twice(&specs(&["甲:z:1", "gn7:z:1"])), None);
+        assert_eq!(named_twice(&specs(&["gn6:z:1", "gn7:z:1", " gn6:y:2"])), Some("gn6"));
     }
 }
