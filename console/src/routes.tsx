@@ -1,6 +1,7 @@
 // Table of contents: path, page, and what its search parameters mean.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { PREFIX } from './api/base';
+import { strictly } from './filters/address';
 import { readSearch as readCreate } from './pages/create/search';
 import { readSearch as readDatasets } from './pages/datasets/search';
 import { readSearch as readEnvironments } from './pages/environments/search';
@@ -26,61 +27,61 @@ const overview = createRoute({
 const create = createRoute({
   ...parent,
   path: '/training/create',
-  validateSearch: readCreate,
+  validateSearch: strictly(readCreate),
   component: lazyRouteComponent(() => import('./pages/create/Page'), 'Page'),
 });
 const training = createRoute({
   ...parent,
   path: '/training',
-  validateSearch: readTraining,
+  validateSearch: strictly(readTraining),
   component: lazyRouteComponent(() => import('./pages/training/Page'), 'Page'),
 });
 const task = createRoute({
   ...parent,
   path: '/training/$id',
-  validateSearch: readTask,
+  validateSearch: strictly(readTask),
   component: lazyRouteComponent(() => import('./pages/task/Page'), 'Page'),
 });
 const environments = createRoute({
   ...parent,
   path: '/environments',
-  validateSearch: readEnvironments,
+  validateSearch: strictly(readEnvironments),
   component: lazyRouteComponent(() => import('./pages/environments/Page'), 'Page'),
 });
 const groups = createRoute({
   ...parent,
   path: '/groups',
-  validateSearch: readGroups,
+  validateSearch: strictly(readGroups),
   component: lazyRouteComponent(() => import('./pages/groups/Page'), 'Page'),
 });
 const planner = createRoute({
   ...parent,
   path: '/planner',
-  validateSearch: readPlanner,
+  validateSearch: strictly(readPlanner),
   component: lazyRouteComponent(() => import('./pages/planner/Page'), 'Page'),
 });
 const preflight = createRoute({
   ...parent,
   path: '/preflight',
-  validateSearch: readPreflight,
+  validateSearch: strictly(readPreflight),
   component: lazyRouteComponent(() => import('./pages/preflight/Page'), 'Page'),
 });
 const datasets = createRoute({
   ...parent,
   path: '/datasets',
-  validateSearch: readDatasets,
+  validateSearch: strictly(readDatasets),
   component: lazyRouteComponent(() => import('./pages/datasets/Page'), 'Page'),
 });
 const models = createRoute({
   ...parent,
   path: '/models',
-  validateSearch: readModels,
+  validateSearch: strictly(readModels),
   component: lazyRouteComponent(() => import('./pages/models/Page'), 'Page'),
 });
 const settings = createRoute({
   ...parent,
   path: '/settings',
-  validateSearch: readSettings,
+  validateSearch: strictly(readSettings),
   component: lazyRouteComponent(() => import('./pages/settings/Page'), 'Page'),
 });
 

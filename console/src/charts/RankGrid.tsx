@@ -4,7 +4,7 @@ import { useCanvas } from './canvas';
 import { colour } from './colours';
 import { byNode, place, rankAt } from './squares';
 
-export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim';
+export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim' | 'stopped';
 export type RankSquare = { rank: number; node: string; tone: SquareTone };
 
 const FILLS: Record<SquareTone, string> = {
@@ -13,6 +13,7 @@ const FILLS: Record<SquareTone, string> = {
   succeeded: 'fill-accent stroke-accent',
   failed: 'fill-bad-fill stroke-bad-fill',
   victim: 'fill-bad-soft stroke-bad-fill/60',
+  stopped: 'fill-line-strong stroke-line-strong',
 };
 const TOKENS: Record<SquareTone, string> = {
   waiting: 'track',
@@ -20,6 +21,7 @@ const TOKENS: Record<SquareTone, string> = {
   succeeded: 'accent',
   failed: 'bad-fill',
   victim: 'bad-soft',
+  stopped: 'line-strong',
 };
 /** So many squares are elements that one can reach by key; more are drawn. */
 const ELEMENTS = 512;

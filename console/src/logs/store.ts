@@ -27,6 +27,8 @@ export type LogState = {
 
 /** Bursts become one update. */
 const PACE = 120;
+/** A stream that is open and says nothing for so long has nothing to say: nothing was written yet. */
+const QUIET = 1_000;
 /** How often one asks when the stream stays silent. */
 const ASK = 3_000;
 /** One look back or ahead, in bytes of each stream. */
@@ -91,6 +93,7 @@ export class LogStore {
         if (next === this.state.stream) return;
         this.set({ stream: next });
         if (next === 'mute') void this.askWhileMute(path, signal);
+        if (next === 'live' && this.state.isLoading) setTimeout(() => this.settle(signal), QUIET);
       },
       onFrames: (frames) => {
         if (this.window.isCutAtEnd) return;
@@ -107,11 +110,17 @@ export class LogStore {
   /** A stream that stays silent, as behind a proxy that collects answers, is asked for its end again and again. */
   private async askWhileMute(path: string, signal: AbortSignal) {
     while (!signal.aborted && this.state.stream === 'mute') {
-      const { chunks } = await ask<{ chunks: LogChunk[] }>('GET', path).catch(() => ({ chunks: [] }));
-      this.waiting.push(...chunks);
-      if (!signal.aborted && chunks.length > 0) this.flush();
+      const answer = await ask<{ chunks: LogChunk[] }>('GET', path).catch(() => null);
+      this.waiting.push(...(answer?.chunks ?? []));
+      if (!signal.aborted && this.waiting.length > 0) this.flush();
+      else if (answer) this.settle(signal);
       await new Promise((resolve) => setTimeout(resolve, ASK));
     }
+  }
+
+  /** Says that there is nothing, where one still waits for the first lines. */
+  private settle(signal: AbortSignal) {
+    if (!signal.aborted && this.state.isLoading) this.flush();
   }
 
   private flush = () => {

@@ -1,4 +1,5 @@
-import { Button } from '~/ui/Button';
+import { PREFIX } from '~/api/base';
+import { Button, buttonClass } from '~/ui/Button';
 import { Empty } from '~/ui/Empty';
 import { WarnIcon } from '~/ui/icons';
 import { useWords } from '~/words';
@@ -13,9 +14,14 @@ export function Crashed({ error }: { error: unknown }) {
       hint={w.shell.crashedHint}
       command={error instanceof Error ? (error.stack ?? error.message) : String(error)}
       action={
-        <Button tone="primary" onClick={() => window.location.reload()}>
-          {w.shell.reload}
-        </Button>
+        <div className="flex justify-center gap-2">
+          <Button tone="primary" onClick={() => window.location.reload()}>
+            {w.shell.reload}
+          </Button>
+          <a href={PREFIX || '/'} className={buttonClass()}>
+            {w.common.backHome}
+          </a>
+        </div>
       }
     />
   );

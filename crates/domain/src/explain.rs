@@ -296,10 +296,7 @@ impl Summary<'_> {
                 "正在让位给优先级更高的任务，之后会重新排队",
                 "gives its workers to a task of higher priority; it waits again afterwards",
             ),
-            Self::Over(phase) => {
-                let text = phase.text();
-                Text::new(format!("任务{}", text.zh), format!("the task is {}", text.en))
-            }
+            Self::Over(phase) => Text::new(format!("任务{}", phase.text().zh), phase.in_english()),
         }
     }
 }
@@ -554,6 +551,6 @@ mod tests {
         assert!(found.obstacles.is_empty());
         task.verdict = None;
         task.reason = None;
-        assert_eq!(told(&task, &known, &HashMap::new(), StepsHeard::None).summary.text().en, "the task is failed");
+        assert_eq!(told(&task, &known, &HashMap::new(), StepsHeard::None).summary.text().en, "the task has failed");
     }
 }

@@ -513,6 +513,18 @@ async fn events_are_followed_from_a_cursor_without_gap_or_double() {
 }
 
 #[tokio::test]
+async fn a_stream_of_logs_speaks_before_there_are_any() {
+    let cluster = Cluster::start().await;
+    cluster.post("/api/v1/training-tasks", CREATE).await;
+    for kind in ["text/event-stream", "application/x-ndjson"] {
+        let path = "/api/v1/training-tasks/task-1/logs?follow=true";
+        let mut live = cluster.stream(path, &[("accept", kind)]).await;
+        let piece = tokio::time::timeout(Duration::from_secs(10), live.next()).await.expect("nothing came");
+        assert!(piece.unwrap().unwrap().ends_with(b"\n"), "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn health_numbers_documents_and_pages_are_served() {
     let cluster = Cluster::start().await;
     for path in ["/livez", "/readyz", "/version", "/api/v1/frameworks", "/api/openapi.json", "/api/docs"] {

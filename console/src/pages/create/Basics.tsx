@@ -19,6 +19,7 @@ export function Basics({ form, set, refused }: PartProps) {
       note: version.path,
     })),
   );
+  const bare = datasets.data?.items[0];
   const dataset = form.datasetId && form.datasetVersionId ? `${form.datasetId} ${form.datasetVersionId}` : null;
   return (
     <Card title={w.create.basics} bodyClass="grid gap-4 p-4 sm:grid-cols-2">
@@ -72,8 +73,14 @@ export function Basics({ form, set, refused }: PartProps) {
       </Field>
       {datasets.data && versions.length === 0 ? (
         <div className="flex flex-col gap-2 text-sm text-muted sm:col-span-2">
-          {w.create.noDatasets}
-          <Command text="fermi dataset create corpus --path /data/corpus" />
+          {bare ? w.create.noVersions : w.create.noDatasets}
+          <Command
+            text={
+              bare
+                ? `fermi dataset add-version ${bare.id} --version v1 --path /data/corpus`
+                : 'fermi dataset create corpus --path /data/corpus'
+            }
+          />
         </div>
       ) : null}
     </Card>

@@ -55,6 +55,8 @@ export function ConfigDialog({ group, onClose }: { group: Group; onClose: () => 
   });
   const error = save.error instanceof ApiError ? save.error : null;
   const at = (field: string) => (error?.field?.endsWith(field) ? error.text : null);
+  /** The server speaks of the API's field; here one is looking at it. */
+  const ofNumber = (field: string, wanted: string) => (error?.id === 'field_invalid' && at(field) ? wanted : at(field));
   const isPlaced = ['name', 'masterAddr', 'worldSize', 'masterPort'].some((field) => at(field) !== null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -104,7 +106,7 @@ export function ConfigDialog({ group, onClose }: { group: Group; onClose: () => 
         <Field
           label={w.groups.worldSize}
           hint={w.groups.worldSizeHint(number(group.workers.length))}
-          error={at('worldSize')}
+          error={ofNumber('worldSize', w.groups.worldSizeWrong)}
           className="sm:col-span-2"
         >
           {(props) => (
@@ -117,7 +119,7 @@ export function ConfigDialog({ group, onClose }: { group: Group; onClose: () => 
             />
           )}
         </Field>
-        <Field label={w.groups.port} hint={w.groups.portHint} error={at('masterPort')}>
+        <Field label={w.groups.port} hint={w.groups.portHint} error={ofNumber('masterPort', w.groups.portWrong)}>
           {(props) => (
             <Input
               {...props}

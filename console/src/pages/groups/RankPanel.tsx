@@ -26,6 +26,7 @@ export function RankPanel({ group }: { group: Group }) {
     {
       key: 'worker',
       head: w.groups.worker,
+      className: 'min-w-32',
       cell: (row) => (
         <span className="font-mono text-xs">
           {row.worker}

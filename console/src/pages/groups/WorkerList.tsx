@@ -26,7 +26,8 @@ const TONES: Record<WorkerStatus, Tone> = {
   lost: 'bad',
   missing: 'bad',
 };
-const GRID = 'grid grid-cols-[28px_minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_72px] items-center gap-2 px-4';
+const GRID =
+  'grid grid-cols-[28px_minmax(0,2fr)_minmax(0,0.6fr)_minmax(0,1fr)_72px] items-center gap-2 px-4 sm:grid-cols-[28px_minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_72px]';
 const ROW = 36;
 
 type WorkerListProps = {

@@ -44,7 +44,7 @@ export function Loops({ status }: { status: ServerStatus }) {
             tone={loop.lastRun.outcome === 'failed' || loop.lastRun.outcome === 'panicked' ? 'bad' : 'idle'}
             title={loop.lastRun.reason ?? undefined}
           >
-            {loop.lastRun.outcome}
+            {w.settings.outcomes[loop.lastRun.outcome] ?? loop.lastRun.outcome}
           </Pill>
         ) : (
           '–'

@@ -1,40 +1,42 @@
 import { useMemo, useState } from 'react';
-import type { Rank } from '~/api/types';
+import type { Rank, Task } from '~/api/types';
 import { RankGrid, type RankSquare } from '~/charts/RankGrid';
 import { useWords } from '~/words';
+import { exitWords, rankTone } from './facts';
 import type { AboutRank } from './useRanks';
 
 type RankSquaresProps = {
   rows: readonly Rank[];
   about: AboutRank;
-  /** The rank that failed first; those that failed after it are its victims. */
-  first: number | null;
+  task: Task;
   onPick: (rank: number) => void;
 };
 
-const stateOf = (row: Rank, first: number | null) =>
-  row.state === 'failed' && first !== null && row.rank !== first ? 'victim' : row.state;
-
 /** The squares of all ranks, and more of the one under the pointer. */
-export function RankSquares({ rows, about, first, onPick }: RankSquaresProps) {
+export function RankSquares({ rows, about, task, onPick }: RankSquaresProps) {
   const { w, say, number, value } = useWords();
   const [hovered, setHovered] = useState<number | null>(null);
+  const { status } = task;
+  const first = task.verdict?.first?.rank ?? null;
   const squares = useMemo(
-    () => rows.map((row): RankSquare => ({ rank: row.rank, node: row.node, tone: stateOf(row, first) })),
-    [rows, first],
+    () => rows.map((row): RankSquare => ({ rank: row.rank, node: row.node, tone: rankTone(row, status, first) })),
+    [rows, status, first],
   );
   const byRank = useMemo(() => new Map(rows.map((row) => [row.rank, row])), [rows]);
+  const stateOf = (row: Rank) => {
+    const tone = rankTone(row, status, first);
+    return [tone === row.state ? say(row.stateText) : w.task[tone], exitWords(row.exitText, w.task.exitCode)];
+  };
   const labelOf = (rank: number) => {
     const row = byRank.get(rank);
-    return [`rank ${rank}`, row ? say(row.stateText) : null, row?.exitText].filter(Boolean).join(' · ');
+    return [`rank ${rank}`, ...(row ? stateOf(row) : [])].filter(Boolean).join(' · ');
   };
   const row = hovered === null ? undefined : byRank.get(hovered);
   const more = row && about(row);
   const facts = row
     ? [
         `rank ${row.rank}`,
-        say(row.stateText),
-        row.exitText,
+        ...stateOf(row),
         row.pid == null ? null : `pid ${row.pid}`,
         row.step == null ? null : w.task.stepOnly(number(row.step)),
         more?.stepTime == null ? null : w.task.seconds(value(more.stepTime)),
@@ -62,6 +64,7 @@ const DOTS = {
   succeeded: 'bg-accent',
   failed: 'bg-bad-fill',
   victim: 'bg-bad-soft border border-bad-fill/60',
+  stopped: 'bg-line-strong',
   waiting: 'bg-track',
 } as const;
 
@@ -69,7 +72,7 @@ function Counts({ squares }: { squares: readonly RankSquare[] }) {
   const { w, number } = useWords();
   const counts = new Map<string, number>();
   for (const { tone } of squares) counts.set(tone, (counts.get(tone) ?? 0) + 1);
-  return (['running', 'succeeded', 'failed', 'victim', 'waiting'] as const).map((tone) => {
+  return (['running', 'succeeded', 'failed', 'victim', 'stopped', 'waiting'] as const).map((tone) => {
     const count = counts.get(tone) ?? 0;
     return count === 0 ? null : (
       <span key={tone} className="flex items-center gap-1.5">

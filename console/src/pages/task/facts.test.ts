@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Task } from '~/api/types';
-import { deviceHours, exitWords, shellLine } from './facts';
+import { deviceHours, exitWords, rankTone, shellLine } from './facts';
 
 const HOUR = 3_600_000;
 const task = (gpu: number | null) =>
@@ -26,5 +26,15 @@ test('how a process ended is said in the words of the page', () => {
     'SIGKILL',
     'SIGSEGV (core dumped)',
     '',
+  ]);
+});
+
+test('who failed is told from those that ended with it, and from those that were stopped', () => {
+  const failed = { rank: 1, state: 'failed' } as const;
+  expect([rankTone(failed, 'failed', 1), rankTone(failed, 'failed', 0)]).toEqual(['failed', 'victim']);
+  expect([rankTone(failed, 'stopped', null), rankTone(failed, 'stopped', 1)]).toEqual(['stopped', 'failed']);
+  expect([rankTone(failed, 'failed', null), rankTone({ ...failed, state: 'running' }, 'stopping', null)]).toEqual([
+    'failed',
+    'running',
   ]);
 });

@@ -1,4 +1,4 @@
-import type { Task } from '~/api/types';
+import type { Rank, Task } from '~/api/types';
 
 type Timed = Pick<Task, 'attempts' | 'rankMap' | 'worldSize'>;
 
@@ -21,4 +21,13 @@ export function shellLine(argv: readonly string[]): string {
 /** How a process ended. The API says it in English: names of signals are those everywhere, a code is put in words. */
 export function exitWords(text: string | null | undefined, exitCode: (code: string) => string): string {
   return (text ?? '').replace(/^exit code (-?\d+)$/, (_, code: string) => exitCode(code));
+}
+
+export type RankTone = Rank['state'] | 'victim' | 'stopped';
+
+/** As what a rank is shown. Of those that failed the first is to blame, and none where the task was told to end. */
+export function rankTone(row: Pick<Rank, 'rank' | 'state'>, status: Task['status'], first: number | null): RankTone {
+  if (row.state !== 'failed') return row.state;
+  if (first !== null) return row.rank === first ? 'failed' : 'victim';
+  return status === 'stopping' || status === 'stopped' ? 'stopped' : 'failed';
 }

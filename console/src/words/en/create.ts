@@ -15,6 +15,7 @@ export const create: Words['create'] = {
   chooseDataset: 'Choose a dataset and version',
   datasetHint: 'Not needed where a command brings its own data',
   noDatasets: 'No datasets yet; create one:',
+  noVersions: 'No dataset has a version yet; add one:',
   model: 'Model',
   chooseModel: 'Optional; predicts memory and speed',
   launch: 'Launch mode',

@@ -20,6 +20,8 @@ export const groups: Words['groups'] = {
   worldSizeHint: (n) => `All processes; when empty, the number of workers in the group (${n})`,
   port: 'Master port',
   portHint: '29500 by default',
+  portWrong: 'A whole number from 1 to 65535',
+  worldSizeWrong: 'A whole number from 1 up, or nothing',
   backend: 'Backend',
   backendHint: 'nccl for GPUs, gloo for CPUs',
   saveConfig: 'Save',

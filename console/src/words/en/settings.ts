@@ -35,6 +35,7 @@ export const settings: Words['settings'] = {
   failures: 'Failures',
   last: 'Last',
   outcome: 'Outcome',
+  outcomes: { done: 'Done', failed: 'Failed', panicked: 'Panicked' },
   access: 'Logged in as',
   accessFile:
     "The server's own token is in the file token of its data folder; replace the file and restart the server to change it.",

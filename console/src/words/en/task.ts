@@ -96,6 +96,7 @@ export const task: Words['task'] = {
   succeeded: 'succeeded',
   failed: 'failed',
   victim: 'ended with it',
+  stopped: 'stopped',
   rank: 'rank',
   node: 'Node',
   pid: 'PID',

@@ -12,6 +12,7 @@ export const create = {
   chooseDataset: '选择数据集与版本',
   datasetHint: '填写了命令时可不选：命令自带数据',
   noDatasets: '还没有数据集，先创建一个：',
+  noVersions: '已有的数据集都没有版本，先添加一个：',
   model: '模型',
   chooseModel: '可选；用于显存与速度预测',
   launch: '启动方式',

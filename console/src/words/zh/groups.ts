@@ -17,6 +17,8 @@ export const groups = {
   worldSizeHint: (n: string) => `总进程数；留空则为分组中 Worker 数量（${n}）`,
   port: 'Master 端口',
   portHint: '默认 29500',
+  portWrong: '请填 1 到 65535 的整数',
+  worldSizeWrong: '请填正整数，或留空',
   backend: '后端',
   backendHint: 'nccl 用于 GPU 训练，gloo 用于 CPU 训练',
   saveConfig: '保存配置',

@@ -32,6 +32,7 @@ export const settings = {
   failures: '失败',
   last: '上次',
   outcome: '结果',
+  outcomes: { done: '完成', failed: '失败', panicked: '崩溃' } as Record<string, string>,
   access: '登录身份',
   accessFile: '服务器自己的令牌在其数据目录的 token 文件中；更换它需替换文件并重启服务器。',
   tabs: {

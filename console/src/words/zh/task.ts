@@ -93,6 +93,7 @@ export const task = {
   succeeded: '已完成',
   failed: '失败',
   victim: '随之结束',
+  stopped: '已停止',
   rank: 'rank',
   node: '节点',
   pid: '进程号',

@@ -126,6 +126,12 @@ impl TaskPhase {
             Self::Stopped => Text::new("已停止", "stopped"),
         }
     }
+
+    /// The English sentence of a task that is in it.
+    pub fn in_english(self) -> String {
+        let verb = if matches!(self, Self::Succeeded | Self::Failed) { "has" } else { "is" };
+        format!("the task {verb} {}", self.text().en)
+    }
 }
 
 impl TaskEvent {

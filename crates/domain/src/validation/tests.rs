@@ -2,7 +2,7 @@ use super::*;
 use crate::environment::{EnvironmentStatus, tests::environment};
 use crate::ladder::{Rung, StopLadder};
 use crate::language::{Explained, FrontEnd};
-use crate::task::{AutoSelection, OnDisconnect};
+use crate::task::{AutoSelection, OnDisconnect, OnHang};
 use crate::units::Seconds;
 
 fn known() -> Vec<Environment> {

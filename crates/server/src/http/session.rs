@@ -9,7 +9,7 @@ use fermi_api::v1::{DeniedDeed, Envelope, Failure, LogIn, LoggedOut, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
 use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope, check_name, network_of};
 use fermi_domain::language::Text;
-use fermi_domain::principal::{Principal, Role};
+use fermi_domain::principal::{Principal, Role, TOKEN};
 use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
 use fermi_store::tokens::{NewToken, TokenDigest};
@@ -193,8 +193,10 @@ fn neither() -> ApiProblem {
 }
 
 pub fn logged_in(principal: &Principal) -> Text {
-    let name = principal.user().unwrap_or_default();
-    Text::new(format!("{name} 已登录"), format!("{name} is logged in"))
+    match principal.user().unwrap_or_default() {
+        TOKEN => Text::new("服务器令牌已登录", "the server's token is logged in"),
+        name => Text::new(format!("{name} 已登录"), format!("{name} is logged in")),
+    }
 }
 
 /// On whose behalf this request comes.

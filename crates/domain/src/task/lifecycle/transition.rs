@@ -66,11 +66,10 @@ impl Transition<'_> {
             self.task.phase = next;
             self.task.phase_since_ms = Some(self.now_ms);
             self.task.reason = None;
-            let text = next.text();
             let end = next.is_final().then(|| TaskEnd::of(self.task));
             self.notes.push(EventText {
                 kind: kind_of(next),
-                text: Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)),
+                text: Text::new(format!("任务状态：{}", next.text().zh), next.in_english()),
                 detail: Some(EventDetail { phase: Some(change), end, ..EventDetail::default() }),
             });
             if next.is_final() {

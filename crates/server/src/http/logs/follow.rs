@@ -43,6 +43,8 @@ struct Follower {
     format: Option<StreamFormat>,
     places: Arc<StreamPlaces>,
     has_begun: bool,
+    /// Something went out on this connection.
+    has_spoken: bool,
     has_said_end: bool,
     /// Asked for anew when something has happened to the task, not whenever a rank writes a line.
     activity: Option<Activity>,
@@ -84,6 +86,7 @@ pub async fn answer(
         format,
         has_begun: places.is_some(),
         places: Arc::new(places.unwrap_or_default()),
+        has_spoken: false,
         has_said_end: false,
         activity: None,
         language,
@@ -119,7 +122,13 @@ impl Follower {
             // The last look is one's own: what came since the others looked is seen by nobody else.
             let turn = (activity == Activity::Going && self.has_begun).then_some(turn);
             if self.look(turn).await.ok()? {
+                self.has_spoken = true;
                 continue;
+            }
+            // Headers go out with the first byte: who waits for a rank's first line sees that the stream is open.
+            let is_first = !std::mem::replace(&mut self.has_spoken, true);
+            if let (true, Some(format), Activity::Going) = (is_first, self.format, activity) {
+                return Some(format.keep_alive());
             }
             let patience = match activity {
                 Activity::Over => return self.farewell(),

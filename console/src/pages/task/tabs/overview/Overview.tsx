@@ -29,7 +29,7 @@ export function Overview({ task, onSearch }: TabProps) {
             isEmpty={() => rows.length === 0}
             empty={<Empty title={w.task.noRanks} hint={w.task.noRanksHint} />}
           >
-            {() => <RankSquares rows={rows} about={about} first={task.verdict?.first?.rank ?? null} onPick={pick} />}
+            {() => <RankSquares rows={rows} about={about} task={task} onPick={pick} />}
           </Loaded>
         </Card>
         <LossNow task={task} />

@@ -1,18 +1,25 @@
 import { useDeferredValue } from 'react';
 import { Loaded } from '~/api/Loaded';
-import type { Rank } from '~/api/types';
+import type { Rank, Task } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
 import { Pill, type Tone } from '~/ui/Pill';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { VirtualRows } from '~/ui/VirtualRows';
 import { useWords } from '~/words';
-import { exitWords } from '../../facts';
+import { exitWords, type RankTone, rankTone } from '../../facts';
 import type { TabProps } from '../../Page';
 import { RankSquares } from '../../RankSquares';
 import { type About, useRanks } from '../../useRanks';
 
-const TONES: Record<Rank['state'], Tone> = { waiting: 'idle', running: 'good', succeeded: 'accent', failed: 'bad' };
+const TONES: Record<RankTone, Tone> = {
+  waiting: 'idle',
+  running: 'good',
+  succeeded: 'accent',
+  failed: 'bad',
+  victim: 'idle',
+  stopped: 'idle',
+};
 const COLUMNS =
   'grid grid-cols-[56px_minmax(120px,180px)_84px_72px_72px_84px_72px_84px_minmax(160px,1fr)] gap-3 px-4 min-w-240';
 
@@ -39,7 +46,7 @@ export function Ranks({ task, onSearch }: TabProps) {
       {() => (
         <div className="flex flex-col gap-4">
           <Card title={w.task.rankMap} note={w.task.rankMapHint} bodyClass="p-4">
-            <RankSquares rows={rows} about={about} first={task.verdict?.first?.rank ?? null} onPick={pick} />
+            <RankSquares rows={rows} about={about} task={task} onPick={pick} />
           </Card>
           <Card className="overflow-hidden">
             <VirtualRows
@@ -50,7 +57,7 @@ export function Ranks({ task, onSearch }: TabProps) {
               head={<Head />}
               row={(index) => {
                 const row = shown[index];
-                return row ? <Row row={row} about={about(row)} onPick={pick} /> : null;
+                return row ? <Row row={row} task={task} about={about(row)} onPick={pick} /> : null;
               }}
             />
           </Card>
@@ -87,9 +94,12 @@ function Head() {
   );
 }
 
-function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: number) => void }) {
+type RowProps = { row: Rank; task: Task; about: About; onPick: (rank: number) => void };
+
+function Row({ row, task, about, onPick }: RowProps) {
   const { w, say, number, value, bytes } = useWords();
   const right = 'text-right text-xs';
+  const tone = rankTone(row, task.status, task.verdict?.first?.rank ?? null);
   return (
     <div role="row" className={`${COLUMNS} relative h-10 items-center border-b border-line text-sm hover:bg-hover`}>
       <span role="cell">
@@ -106,8 +116,8 @@ function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: n
         {row.node}
       </span>
       <span role="cell">
-        <Pill tone={TONES[row.state]} title={exitWords(row.exitText, w.task.exitCode) || undefined}>
-          {say(row.stateText)}
+        <Pill tone={TONES[tone]} title={exitWords(row.exitText, w.task.exitCode) || undefined}>
+          {tone === row.state ? say(row.stateText) : w.task[tone]}
         </Pill>
       </span>
       <span role="cell" className={`${right} font-mono`}>

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { strictly } from './address';
+
+const read = strictly((search) => (search.tab === 'logs' ? { tab: 'logs' } : {}));
+
+/** What a page meets: the router lays what was read over what stands in the address. */
+const met = (search: Record<string, unknown>) => ({ ...search, ...read(search) });
+
+test('what a reader does not take is gone', () => {
+  expect(met({ tab: 'logs', q: { a: 1 } })).toEqual({ tab: 'logs', q: undefined });
+  expect(met({ tab: 'nonsense' })).toEqual({ tab: undefined });
+  expect(met({})).toEqual({});
+});
