@@ -128,6 +128,15 @@ fn zones_far_apart_cost_and_spreading_parameters_over_them_costs_most() {
 }
 
 #[test]
+fn stages_on_several_nodes_talk_over_the_network() {
+    // Four ranks have a stage, so that two stages share a node: every other boundary still lies between nodes.
+    let constants = Constants::builtin();
+    let (fast, slow) = (request("llama2-7b", "RTX-4090", 64, 3200.0), request("llama2-7b", "RTX-4090", 64, 25.0));
+    let layout = layouts(&fast).into_iter().find(|l| (l.tp, l.pp, l.dp) == (1, 16, 4)).unwrap();
+    assert!(slow.estimate(layout, &constants).step.pipeline > fast.estimate(layout, &constants).step.pipeline * 2.0);
+}
+
+#[test]
 fn learning_rates_scale_linearly_or_by_the_root() {
     let rates = learning_rates(5e-5, 1, 16);
     assert!((rates.linear - 8e-4).abs() < 1e-12);
