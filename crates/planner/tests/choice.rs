@@ -137,6 +137,17 @@ fn stages_on_several_nodes_talk_over_the_network() {
 }
 
 #[test]
+fn a_reason_says_no_more_than_is_true() {
+    let constants = Constants::builtin();
+    let reason = |request: &Request| choose(&rank(request, &constants)).unwrap().reason.en;
+    let tight = request("llama2-70b", "H100", 16, 3200.0);
+    assert!(!reason(&tight).contains("within 10 %"), "{}", reason(&tight));
+    let mut small = request("llama2-7b", "H100", 8, 3200.0);
+    small.global_batch = 3;
+    assert!(reason(&small).contains("one sequence per GPU"), "{}", reason(&small));
+}
+
+#[test]
 fn learning_rates_scale_linearly_or_by_the_root() {
     let rates = learning_rates(5e-5, 1, 16);
     assert!((rates.linear - 8e-4).abs() < 1e-12);
