@@ -158,6 +158,8 @@ fn example(field: &str) -> &'static str {
         "lora_rank" => "16",
         "params" => "7e9",
         "jitter" => "4",
+        "learning-rate" => "5e-5",
+        "zone-rtt" => "10",
         "gpu-memory" => "80",
         field if field.contains("tflops") => "312",
         _ => "1",

@@ -135,7 +135,10 @@ impl Job {
         if l.global_batch() > LIMIT || l.gpus() > LIMIT {
             return Err(PlanError::too_large("gpus, global_batch"));
         }
-        if self.lora.is_some_and(|lora| lora.rank == 0 || lora.rank > 1 << 20) {
+        if self.lora.is_some_and(|lora| lora.rank == 0) {
+            return Err(PlanError::zero("lora_rank"));
+        }
+        if self.lora.is_some_and(|lora| lora.rank > 1 << 20) {
             return Err(PlanError::too_large("lora_rank"));
         }
         // Some families choose the width of a head freely; where it was derived, it has to come out even.

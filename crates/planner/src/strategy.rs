@@ -129,8 +129,10 @@ pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
     }
     let winner = Strategy::of(fastest).name();
     let Some(by_rule) = ranked.iter().filter(safe).find(|c| Strategy::of(c) == table) else {
-        let tight = ranked.iter().any(|c| c.fits && Strategy::of(c) == table);
-        let (zh, en) = if tight {
+        let mut of_table = ranked.iter().filter(|c| Strategy::of(c) == table).peekable();
+        let (zh, en) = if of_table.peek().is_none() {
+            ("全局批次少于 GPU 数", "needs a global batch of at least one sequence per GPU")
+        } else if of_table.any(|c| c.fits) {
             ("显存余量太小", "leaves too little memory to spare")
         } else {
             ("显存放不下", "does not fit")
@@ -156,11 +158,25 @@ pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
         );
         return Some(chosen(fastest, Decision::Speed, reason));
     }
+    let (zh, en) = why_not_the_fastest(by_rule, first, ranked);
     let reason = Text::new(
-        format!("规则表（{size:.1}B 参数）选 {}，放得下，且与最快方案相差不到 10 %", table.name()),
-        format!("the table says {} for {size:.1}B parameters; it fits and is within 10 % of the fastest", table.name()),
+        format!("规则表（{size:.1}B 参数）选 {}，放得下，{zh}", table.name()),
+        format!("the table says {} for {size:.1}B parameters; it fits{en}", table.name()),
     );
     Some(chosen(by_rule, Decision::Table, reason))
+}
+
+/// The table's choice stands although something that fits may be clearly faster: what has no room to spare, or what cuts a
+/// small model.
+fn why_not_the_fastest(by_rule: &Candidate, first: &Candidate, ranked: &[Candidate]) -> (&'static str, &'static str) {
+    let clearly_faster = |c: &Candidate| c.fits && by_rule.seconds() / c.seconds() > CLEARLY;
+    if clearly_faster(first) {
+        ("更快的方案要切分一张 GPU 就放得下的模型", "; what is faster cuts a model that fits whole on a GPU")
+    } else if ranked.iter().any(clearly_faster) {
+        ("更快的方案显存余量太小", "; what is faster leaves too little memory to spare")
+    } else {
+        ("且与最快方案相差不到 10 %", " and is within 10 % of the fastest")
+    }
 }
 
 /// The best of each strategy, in the order of the ranking.

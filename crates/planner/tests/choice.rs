@@ -128,6 +128,26 @@ fn zones_far_apart_cost_and_spreading_parameters_over_them_costs_most() {
 }
 
 #[test]
+fn stages_on_several_nodes_talk_over_the_network() {
+    // Four ranks have a stage, so that two stages share a node: every other boundary still lies between nodes.
+    let constants = Constants::builtin();
+    let (fast, slow) = (request("llama2-7b", "RTX-4090", 64, 3200.0), request("llama2-7b", "RTX-4090", 64, 25.0));
+    let layout = layouts(&fast).into_iter().find(|l| (l.tp, l.pp, l.dp) == (1, 16, 4)).unwrap();
+    assert!(slow.estimate(layout, &constants).step.pipeline > fast.estimate(layout, &constants).step.pipeline * 2.0);
+}
+
+#[test]
+fn a_reason_says_no_more_than_is_true() {
+    let constants = Constants::builtin();
+    let reason = |request: &Request| choose(&rank(request, &constants)).unwrap().reason.en;
+    let tight = request("llama2-70b", "H100", 16, 3200.0);
+    assert!(!reason(&tight).contains("within 10 %"), "{}", reason(&tight));
+    let mut small = request("llama2-7b", "H100", 8, 3200.0);
+    small.global_batch = 3;
+    assert!(reason(&small).contains("one sequence per GPU"), "{}", reason(&small));
+}
+
+#[test]
 fn learning_rates_scale_linearly_or_by_the_root() {
     let rates = learning_rates(5e-5, 1, 16);
     assert!((rates.linear - 8e-4).abs() < 1e-12);

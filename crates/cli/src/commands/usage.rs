@@ -149,7 +149,9 @@ fn hint(error: &clap::Error) -> Text {
 
 /// clap says what a number is not; people want to know what it may be. A bound that only the type has is none.
 fn number_within(range: &str) -> Text {
-    let (from, to) = range.split_once("..=").unwrap_or(("0", ""));
+    let (from, end) = range.split_once("..").unwrap_or(("0", ""));
+    // Without an upper bound clap names that of the type, and no equals sign before it.
+    let to = end.strip_prefix('=').unwrap_or_default();
     if to.len() < u32::MAX.to_string().len() && !to.is_empty() {
         return Text::new(format!("请给出 {from} 到 {to} 的整数"), format!("use a whole number from {from} to {to}"));
     }
@@ -182,5 +184,6 @@ mod tests {
         assert_eq!(number_within("0..=4294967295").en, "use a whole number from 0 up");
         assert_eq!(number_within("1..=9223372036854775807").zh, "请给出不小于 1 的整数");
         assert_eq!(number_within("0..=").en, "use a whole number from 0 up");
+        assert_eq!(number_within("2..18446744073709551615").en, "use a whole number from 2 up");
     }
 }

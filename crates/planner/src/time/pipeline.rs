@@ -44,10 +44,12 @@ fn message(job: &Job, rates: &Rates) -> f64 {
     // scatter and gather, DeepSpeed's partitioned tensors.
     let bytes = job.precision.activation_bytes() * job.tokens_per_micro_batch() * job.architecture.hidden as f64
         / job.layout.tp as f64;
-    let per_node = job.cluster.gpus_per_node.max(1);
-    let apart = job.layout.tp * job.layout.cp * job.layout.dp >= per_node && job.cluster.nodes() > 1;
-    if apart {
-        bytes / (rates.wire / per_node as f64) + rates.wire_delay
+    // Stages are the outermost dimension: on several nodes some boundary lies between two of them, and the slowest decides. There
+    // all ranks of the last stage of a node send at once.
+    if job.cluster.nodes() > 1 {
+        let stage = job.layout.tp.saturating_mul(job.layout.cp).saturating_mul(job.layout.dp);
+        let senders = stage.min(job.cluster.gpus_per_node).max(1);
+        bytes / (rates.wire / senders as f64) + rates.wire_delay
     } else {
         bytes / rates.link + rates.link_delay
     }

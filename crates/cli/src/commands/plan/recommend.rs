@@ -3,6 +3,7 @@
 use clap::Args;
 use fermi_domain::guidance::CrossZone;
 use fermi_domain::language::{Language, Text};
+use fermi_planner::error::PlanError;
 use fermi_planner::interval::Verdict;
 use fermi_planner::memory::GIB;
 use fermi_planner::plan::Plan;
@@ -50,6 +51,12 @@ struct Shown<'a> {
 pub fn execute(flags: &RecommendFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let workload = flags.workload.read(&catalogue)?;
+    if flags.learning_rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+        return Err(PlanError::zero("learning-rate").into());
+    }
+    if flags.base_gpus == 0 {
+        return Err(PlanError::zero("base-gpus").into());
+    }
     let plan = Plan::of(workload.request, &constants)?;
     let shown = Shown {
         remedies: plan.remedies(),

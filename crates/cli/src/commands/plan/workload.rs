@@ -149,6 +149,12 @@ impl WorkloadFlags {
             zone_network: self.zone_network.as_deref(),
             zone_rtt_ms: self.zone_rtt,
         };
+        if !self.zone_rtt.is_finite() {
+            return Err(PlanError::too_large("zone-rtt").into());
+        }
+        if self.zone_rtt < 0.0 {
+            return Err(PlanError::zero("zone-rtt").into());
+        }
         let mut machines = machines::parse(&self.gpus, catalogue, own, links)?;
         if self.host_memory.is_some_and(|gib| !(gib.is_finite() && gib > 0.0)) {
             return Err(PlanError::zero("host-memory").into());
