@@ -18,6 +18,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::pty::WindowSize;
 use fermi_process::spawn::StdinPlan;
 use fermi_process::stale;
+use fermi_process::warden::FILE_TOO_LARGE;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
@@ -436,7 +437,8 @@ fn wait(launch: PollFd<'_>, signals: &SignalFd, stdin: bool, deadline: Option<In
     Ready { launch: heard, signals: ready(1), stdin: ready(2) }
 }
 
-/// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored.
+/// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored. A limit of a
+/// file's size makes a write fail, and ends nothing.
 pub(in crate::commands) fn take_signals(stopping: &[i32]) -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     let stopping = stopping.iter().filter_map(|signal| Signal::try_from(*signal).ok());
@@ -444,6 +446,7 @@ pub(in crate::commands) fn take_signals(stopping: &[i32]) -> nix::Result<SignalF
         mask.add(signal);
     }
     mask.thread_block()?;
+    SigSet::from(FILE_TOO_LARGE).thread_block()?;
     SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
