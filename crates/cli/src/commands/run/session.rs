@@ -1,6 +1,7 @@
 //! A run at the user's terminal: keys and signals go down, events come up, and the end is reported.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
@@ -77,6 +78,8 @@ struct Session {
     signals: SignalFd,
     keys: Option<KeyByKey>,
     forwards_input: bool,
+    /// Where keys are read; standard input itself where this is not there.
+    keyboard: Option<File>,
     /// Whether whoever started us holds our standard input as a leash.
     on_leash: bool,
     /// Whether whoever reads our events tells the user how it ended, once for all hosts.
@@ -136,6 +139,7 @@ impl Session {
             signals,
             keys: if forwards_input && has_terminal { KeyByKey::enter().ok() } else { None },
             forwards_input,
+            keyboard: if forwards_input { terminal::without_waiting() } else { None },
             on_leash: flags.stop_on_stdin_eof,
             told_by_another: flags.json && flags.stop_on_stdin_eof,
             terminal_is_stuck: false,
@@ -305,7 +309,11 @@ impl Session {
             return;
         }
         let mut bytes = [0; 4096];
-        match nix::unistd::read(std::io::stdin(), &mut bytes) {
+        let read = match &self.keyboard {
+            Some(keyboard) => nix::unistd::read(keyboard, &mut bytes),
+            None => nix::unistd::read(std::io::stdin(), &mut bytes),
+        };
+        match read {
             Ok(0) => {
                 self.forwards_input = false;
                 self.order(&SupervisorOrder::InputEnded);
