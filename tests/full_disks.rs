@@ -1,6 +1,7 @@
 //! Disks that fill up, under the real binary: what a run came to is known all the same.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use crate::support::{self, Fleet, Place, Run, eventually};
@@ -111,6 +112,27 @@ served(disk + '/kept', 'en')
 fill(disk)
 served(disk + '/kept', 'en')
 ";
+
+#[test]
+fn a_limit_on_the_size_of_files_costs_lines_of_logs_and_no_training() {
+    let place = Place::new();
+    let loud = place.file("loud.py", "for line in range(400): print('x' * 100, line, flush=True)");
+    let mut command = place.run(["-n", "2"]);
+    command.arg(loud);
+    // SAFETY: a system call only.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: 16_384, rlim_max: 16_384 };
+            if libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) == 0 {
+                Ok(())
+            } else {
+                Err(std::io::Error::last_os_error())
+            }
+        });
+    }
+    Run::whole(&mut command).expect(0).says(&["of log were lost"]);
+    place.assert_empty();
+}
 
 #[test]
 fn a_server_that_starts_on_a_full_disk_says_so_and_uses_the_room_that_it_had_set_aside() {

@@ -209,6 +209,21 @@ fn a_warden_that_is_stopped_outlives_neither_its_supervisor_nor_the_launchers_pa
 }
 
 #[test]
+fn a_supervisor_that_is_stopped_is_killed_by_the_second_signal() {
+    let place = Place::new();
+    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
+    let started = run.event("run.started");
+    run.event("rank.started");
+    signal(i32::try_from(started["supervisorPid"].as_i64().unwrap()).unwrap(), libc::SIGSTOP);
+    run.signal(libc::SIGTERM);
+    // Two signals that come as one are one.
+    std::thread::sleep(Duration::from_millis(300));
+    run.signal(libc::SIGTERM);
+    run.ended().expect(143).says(&["the supervisor did not answer"]);
+    place.assert_empty();
+}
+
+#[test]
 fn a_killed_launcher_takes_everything_with_it() {
     for phase in PHASES {
         let scene = Scene::at(phase);

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use fermi_process::warden::{self, LauncherDeath};
 use fermi_process::{lease, no_dump, sweep};
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
 
@@ -74,6 +75,12 @@ impl Launch {
         self.control.as_fd()
     }
 
+    /// Whether an order can be given without waiting: a supervisor that stands still takes none.
+    pub fn has_room(&self) -> bool {
+        let mut fds = [PollFd::new(self.as_fd(), PollFlags::POLLOUT)];
+        matches!(poll(&mut fds, PollTimeout::ZERO), Ok(n) if n > 0)
+    }
+
     /// Gives an order. A supervisor that cannot hear it any more is noticed by [`Launch::listen`].
     pub fn order(&mut self, order: &SupervisorOrder) {
         let _ = frame::write(&mut self.control, order);
@@ -90,6 +97,11 @@ impl Launch {
             Reading::Some | Reading::Nothing => Received::Records(records),
             Reading::Closed => Received::Gone(records),
         })
+    }
+
+    /// Ends keepers that do not end by themselves, as when a signal has stopped the supervisor, and everything below them.
+    pub fn end_by_force(self) {
+        sweep::end_descendants(|_, _| {});
     }
 
     /// Waits for the keepers' end and ends whatever they may have left. The answer is whose lease ended the run, where one

@@ -33,6 +33,8 @@ pub enum LauncherDeath {
 
 /// Signals whose meaning is the training script's; the keepers outlive them.
 pub const FOR_RANKS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+/// Sent to who writes beyond the limit of a file's size (`ulimit -f`). Where it is blocked the write fails, as on a full disk.
+pub const FILE_TOO_LARGE: Signal = Signal::SIGXFSZ;
 
 /// How long the supervisor has to end the run in order after the launcher's death, before the warden does it by force.
 const ORDERLY: Duration = Duration::from_millis(150);
@@ -62,7 +64,7 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32], last_wor
     let handled = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     let mask: SigSet = handled.into_iter().collect();
     // Slurm sends a signal to every process of a step, and one that is meant for the ranks must not end their keepers.
-    let blocked: SigSet = handled.into_iter().chain(FOR_RANKS).collect();
+    let blocked: SigSet = handled.into_iter().chain(FOR_RANKS).chain([FILE_TOO_LARGE]).collect();
     // Set, not added to: what the launcher had blocked is its own affair.
     blocked.thread_set_mask().map_err(io::Error::from)?;
 

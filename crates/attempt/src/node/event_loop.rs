@@ -9,7 +9,7 @@ use fermi_process::account::keep_files_private;
 use fermi_process::descriptors;
 use fermi_process::lease::STACKS_ASKED;
 use fermi_process::pidfd::PidFd;
-use fermi_process::warden::{FOR_RANKS, LauncherDeath, Warden};
+use fermi_process::warden::{FILE_TOO_LARGE, FOR_RANKS, LauncherDeath, Warden};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -154,7 +154,7 @@ impl EventLoop {
         allow_files_for(&bundle);
         // The warden blocked these before it forked; from here they are read, never delivered.
         let mut mask = SigSet::thread_get_mask()?;
-        FOR_RANKS.into_iter().for_each(|signal| mask.remove(signal));
+        FOR_RANKS.into_iter().chain([FILE_TOO_LARGE]).for_each(|signal| mask.remove(signal));
         mask.add(STACKS_ASKED);
         mask.thread_block()?;
         Ok(Self {

@@ -47,6 +47,8 @@ struct Attempt {
     exited: usize,
     has_phases: bool,
     has_stepped: bool,
+    /// Nothing of it is left on this node.
+    is_swept: bool,
     /// What it was before a hang, and is again once that has passed.
     before_hang: Option<Cause>,
     first_step: u64,
@@ -77,6 +79,9 @@ impl Ledger {
             RunEvent::Waiting { .. } | RunEvent::NodeJoined { .. } if self.stage == Stage::Gap => {
                 self.switch(self.attempt.began_ms, Cause::NodeWait);
             }
+            // A node that was cut off hears of no end of its attempt.
+            RunEvent::Waiting { .. } if self.attempt.is_swept => self.begin_gap(Cause::NodeWait),
+            RunEvent::Swept { .. } => self.attempt.is_swept = true,
             RunEvent::NodeLost { .. } if self.stage == Stage::Running => self.fails(),
             RunEvent::AttemptStarted { resume, .. } => {
                 let first_step = if *resume { self.saved_step } else { 0 };

@@ -242,6 +242,14 @@ pub fn events_dropped(lines: u64, folder: Option<&Path>, error: Option<&str>) ->
     )
 }
 
+/// The keepers did nothing after a second signal.
+pub fn ended_by_force() -> Text {
+    Text::new(
+        "supervisor 没有反应（是否被 SIGSTOP 停住？），它与所有 rank 已被强制终止",
+        "the supervisor did not answer (has SIGSTOP stopped it?): it and all ranks were killed",
+    )
+}
+
 /// What the terminal did not get, and where it is.
 fn not_shown(lines: u64, bytes: u64, folder: Option<&Path>, error: Option<&str>) -> Text {
     let why = unwritten(error);

@@ -1,7 +1,8 @@
 //! A run at the user's terminal: keys and signals go down, events come up, and the end is reported.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::pty::WindowSize;
 use fermi_process::spawn::StdinPlan;
 use fermi_process::stale;
+use fermi_process::warden::FILE_TOO_LARGE;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
@@ -36,7 +38,7 @@ use crate::exit_code;
 use crate::span;
 use crate::speech::{self, Paint};
 
-/// How long the keepers have to end after a second signal before we leave regardless.
+/// How long the keepers have to end after a second signal before they are ended by force.
 const AFTER_KILL: Duration = Duration::from_secs(10);
 
 /// Starts the plan and stays until nothing of it is left.
@@ -76,6 +78,8 @@ struct Session {
     signals: SignalFd,
     keys: Option<KeyByKey>,
     forwards_input: bool,
+    /// Where keys are read; standard input itself where this is not there.
+    keyboard: Option<File>,
     /// Whether whoever started us holds our standard input as a leash.
     on_leash: bool,
     /// Whether whoever reads our events tells the user how it ended, once for all hosts.
@@ -83,7 +87,11 @@ struct Session {
     /// Whether the supervisor has given up on the readers of the standard streams, which are ours too.
     terminal_is_stuck: bool,
     asked: u32,
+    /// The signal that asked first.
+    first_signal: Option<i32>,
     kill_deadline: Option<Instant>,
+    /// Whether the keepers have let the time after a second signal pass.
+    keepers_are_deaf: bool,
     /// Local ranks of the ranks that were started on this node.
     local_ranks: BTreeMap<u32, u32>,
     end: Option<(Outcome, Verdict, u32)>,
@@ -131,11 +139,14 @@ impl Session {
             signals,
             keys: if forwards_input && has_terminal { KeyByKey::enter().ok() } else { None },
             forwards_input,
+            keyboard: if forwards_input { terminal::without_waiting() } else { None },
             on_leash: flags.stop_on_stdin_eof,
             told_by_another: flags.json && flags.stop_on_stdin_eof,
             terminal_is_stuck: false,
             asked: 0,
+            first_signal: None,
             kill_deadline: None,
+            keepers_are_deaf: false,
             local_ranks: BTreeMap::new(),
             end: None,
             failure_line: None,
@@ -148,7 +159,11 @@ impl Session {
     fn listen(&mut self) {
         loop {
             let Some(launch) = &mut self.launch else { return };
-            let ready = wait(launch.as_fd(), &self.signals, self.forwards_input || self.on_leash, self.kill_deadline);
+            // Keys that the supervisor does not take stay where they are, or we would wait with them and hear no signal.
+            let has_room = launch.has_room();
+            let stdin = self.on_leash || (self.forwards_input && has_room);
+            let heard = if has_room { PollFlags::POLLIN } else { PollFlags::POLLIN | PollFlags::POLLOUT };
+            let ready = wait(PollFd::new(launch.as_fd(), heard), &self.signals, stdin, self.kill_deadline);
             if ready.launch {
                 match launch.listen() {
                     Ok(Received::Records(records)) => self.take(records),
@@ -168,6 +183,7 @@ impl Session {
                 self.read_keys();
             }
             if self.kill_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.keepers_are_deaf = true;
                 return;
             }
         }
@@ -236,7 +252,8 @@ impl Session {
             let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
             match signal {
                 libc::SIGWINCH => {
-                    if let Some(size) = WindowSize::of(1) {
+                    let has_room = self.launch.as_ref().is_some_and(Launch::has_room);
+                    if let Some(size) = WindowSize::of(1).filter(|_| has_room) {
                         self.order(&SupervisorOrder::Resize(size));
                     }
                 }
@@ -264,6 +281,7 @@ impl Session {
     /// The first signal asks, the second kills.
     fn stop(&mut self, signal: i32) {
         self.asked += 1;
+        self.first_signal.get_or_insert(signal);
         if self.asked == 1 {
             self.order(&SupervisorOrder::Stop { signal });
         } else {
@@ -291,7 +309,11 @@ impl Session {
             return;
         }
         let mut bytes = [0; 4096];
-        match nix::unistd::read(std::io::stdin(), &mut bytes) {
+        let read = match &self.keyboard {
+            Some(keyboard) => nix::unistd::read(keyboard, &mut bytes),
+            None => nix::unistd::read(std::io::stdin(), &mut bytes),
+        };
+        match read {
             Ok(0) => {
                 self.forwards_input = false;
                 self.order(&SupervisorOrder::InputEnded);
@@ -339,7 +361,14 @@ impl Session {
     }
 
     fn conclude(&mut self) -> ExitCode {
-        let lease = self.launch.take().and_then(Launch::finish);
+        let lease = match self.launch.take() {
+            Some(launch) if self.keepers_are_deaf => {
+                launch.end_by_force();
+                self.voice.say(&format!("fermi: {}\n", narrate::ended_by_force().in_language(speech::language())));
+                None
+            }
+            launch => launch.and_then(Launch::finish),
+        };
         drop(self.keys.take());
         if let Some(runs) = &self.plan.runs_folder {
             run_folder::prune(runs, &self.plan.live_folder, Retention::default());
@@ -350,13 +379,14 @@ impl Session {
             }
             return ExitCode::from(exit_code::USAGE);
         }
-        if self.end.is_none() {
+        if self.end.is_none() || self.keepers_are_deaf {
             // A supervisor that died left its note and its cgroup, and nobody but us is there to take them away.
             stale::sweep_stale(&self.plan.live_folder);
         }
         let (outcome, verdict, attempts) = self.end.take().unwrap_or_else(|| {
             let lost = VerdictKind::SupervisorLost { node: self.plan.node_name.clone(), lease };
-            (Outcome::Failed, Verdict::of(lost), 1)
+            let stopped = self.first_signal.filter(|_| self.keepers_are_deaf);
+            (stopped.map_or(Outcome::Failed, |signal| Outcome::Stopped { signal }), Verdict::of(lost), 1)
         });
         match outcome {
             Outcome::Succeeded => ExitCode::from(exit_code::DONE),
@@ -397,9 +427,9 @@ struct Ready {
     stdin: bool,
 }
 
-fn wait(launch: BorrowedFd<'_>, signals: &SignalFd, stdin: bool, deadline: Option<Instant>) -> Ready {
+fn wait(launch: PollFd<'_>, signals: &SignalFd, stdin: bool, deadline: Option<Instant>) -> Ready {
     let keyboard = std::io::stdin();
-    let mut fds = vec![PollFd::new(launch, PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    let mut fds = vec![launch, PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
     if stdin {
         fds.push(PollFd::new(keyboard.as_fd(), PollFlags::POLLIN));
     }
@@ -410,10 +440,13 @@ fn wait(launch: BorrowedFd<'_>, signals: &SignalFd, stdin: bool, deadline: Optio
     // An interrupted wait is a wait that ended early.
     let _ = poll(&mut fds, timeout);
     let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
-    Ready { launch: ready(0), signals: ready(1), stdin: ready(2) }
+    // Room for orders is only seen here: the next look at it lets the keys in again.
+    let heard = fds.first().and_then(PollFd::revents).is_some_and(|events| events.intersects(!PollFlags::POLLOUT));
+    Ready { launch: heard, signals: ready(1), stdin: ready(2) }
 }
 
-/// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored.
+/// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored. A limit of a
+/// file's size makes a write fail, and ends nothing.
 pub(in crate::commands) fn take_signals(stopping: &[i32]) -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     let stopping = stopping.iter().filter_map(|signal| Signal::try_from(*signal).ok());
@@ -421,6 +454,7 @@ pub(in crate::commands) fn take_signals(stopping: &[i32]) -> nix::Result<SignalF
         mask.add(signal);
     }
     mask.thread_block()?;
+    SigSet::from(FILE_TOO_LARGE).thread_block()?;
     SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 

@@ -184,6 +184,24 @@ fn a_task_waits_in_the_queue_and_for_its_nodes() {
     assert_eq!(times(&ledger.account(7_700)), [(Cause::NodeWait, 7_000), (Cause::Queue, 500), (Cause::Spawn, 100)]);
 }
 
+#[test]
+fn a_node_that_was_cut_off_waits_once_its_ranks_are_gone() {
+    let swept = RunEvent::Swept { attempt: 1, killed: 1, survivors: vec![], left: vec![], freeing: vec![], kept: None };
+    let waiting = || RunEvent::Waiting { text: Text::new("等待", "waiting") };
+    let account = account(vec![
+        (0, started()),
+        (10, attempt(1, false)),
+        (20, rank_started()),
+        (5_020, swept),
+        (5_020, waiting()),
+        (10_020, waiting()),
+        (60_020, attempt(2, false)),
+        (60_030, rank_started()),
+        (61_030, ended(Outcome::Failed)),
+    ]);
+    assert_eq!(times(&account), [(Cause::NodeWait, 55_000), (Cause::NoSteps, 6_000), (Cause::Spawn, 30)]);
+}
+
 fn any_event() -> impl Strategy<Value = RunEvent> {
     let phases =
         prop::sample::select(vec![Phase::Import, Phase::Init, Phase::Load, Phase::FirstStep, Phase::Step, Phase::Save]);

@@ -53,6 +53,10 @@ impl RunProblem {
                 ),
                 Hint::new("加上 --no-python", "add --no-python"),
             ),
+            Self::ProgramNotFound { name } if name.contains('/') => advised(
+                Text::new(format!("程序 {name} 不存在"), format!("the program {name} does not exist")),
+                Hint::new("检查路径", "check the path"),
+            ),
             Self::ProgramNotFound { name } => advised(
                 Text::new(format!("PATH 中找不到程序 {name}"), format!("there is no program {name} on the PATH")),
                 Hint::new(
@@ -335,8 +339,8 @@ impl RunProblem {
             Self::FolderNotWritable { path, error } => advised(
                 Text::new(format!("无法写入 {path}：{}", error.zh), format!("cannot write to {path}: {}", error.en)),
                 Hint::new(
-                    "用 --log-dir 或 FERMI_STATE_DIR 指定可写目录",
-                    "name a folder you may write to with --log-dir or FERMI_STATE_DIR",
+                    "用 --log-dir、--output-dir、--checkpoint-dir 或 FERMI_STATE_DIR 指定可写目录",
+                    "name a folder you may write to with --log-dir, --output-dir, --checkpoint-dir or FERMI_STATE_DIR",
                 ),
             ),
             Self::PathNotUnicode { path } => advised(
