@@ -190,8 +190,7 @@ fn promise(report: &mut Report, ranks: u32, entries: &[Entry]) {
         let over_bare = (before - bare, fermi - bare);
         report.compare(&format!("first line over bare, n = {ranks}"), Better::Lower, over_bare, "ms");
     }
-    let allowed = 5.0 + 0.5 * f64::from(ranks);
-    report.promise(&format!("first line over bare, n = {ranks}"), Bound::AtMost(allowed), fermi - bare, "ms");
+    report.promise(&format!("first line over bare, n = {ranks}"), Bound::AtMost(4.0), fermi - bare, "ms");
     if ranks != 2 {
         return;
     }
