@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from fermi_train import environment  # noqa: E402
 from fermi_train.arguments import Arguments  # noqa: E402
+from fermi_train.libraries import OF_JAX, refusal_of  # noqa: E402
 from fermi_train.messages import Refusal, Text  # noqa: E402
 
 DEMO = (
@@ -42,17 +43,25 @@ def main() -> int:
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
     flags = parser.parse_args()
     environment.prepare_imports()
-    from fermi_train.reading import read
-    from fermi_train.recipes import jax_lm
-
     place = environment.place_here()
     try:
+        from fermi_train.reading import read
+        from fermi_train.recipes import jax_lm
+
         changes = (*(() if flags.config else DEMO), *flags.set)
         return jax_lm.train(read(flags.config, "sft", changes=changes), place)
     except Refusal as refusal:
-        # A path may be missing on one node alone: each says so, and the advice is given once there.
-        print(refusal.shown() if place.local_rank == 0 else refusal.text, file=sys.stderr)
-        return refusal.code
+        return _told(refusal, place)
+    except ModuleNotFoundError as error:
+        if (refusal := refusal_of(error, OF_JAX)) is None:
+            raise
+        return _told(refusal, place)
+
+
+def _told(refusal: Refusal, place: environment.Place) -> int:
+    # A path may be missing on one node alone: each says so, and the advice is given once there.
+    print(refusal.shown() if place.local_rank == 0 else refusal.text, file=sys.stderr)
+    return refusal.code
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from . import environment
 from .arguments import Arguments
 from .folders import failure_of
 from .imported import NotImported, imported
-from .libraries import EVERY, PREPARING, REQUIREMENTS, missing, not_installed
+from .libraries import EVERY, PREPARING, refusal_of
 from .messages import Failure, Refusal, Text
 
 _USAGE = 2
@@ -44,12 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return check_command(words[1:])
         return _train(_flags().parse_args(words))
     except ModuleNotFoundError as error:
-        name = (error.name or "").partition(".")[0]
-        if name not in REQUIREMENTS and name != "tokenizers":
+        refusal = refusal_of(error, PREPARING if words[:1] == ["prepare"] else EVERY)
+        if refusal is None:
             raise
-        # All at once: nobody wants to be told of them one by one.
-        needs = PREPARING if words[:1] == ["prepare"] else EVERY
-        print(not_installed(list(dict.fromkeys([*missing(needs), name]))).shown(), file=sys.stderr)
+        print(refusal.shown(), file=sys.stderr)
         return _USAGE
     except Refusal as refusal:
         return _told(refusal)

@@ -41,6 +41,8 @@ class Place:
     progress_file: Path | None
     resume: bool | None
     resume_step: int | None
+    # Whether the launcher has looked which checkpoints of this run there are.
+    was_surveyed: bool
     checkpoint_signal: str | None
 
     @property
@@ -59,18 +61,19 @@ def place_here() -> Place:
     get = os.environ.get
     restarts = int(get("TORCHELASTIC_RESTART_COUNT", "0") or 0)
     resume = get("FERMI_RESUME") or ("1" if restarts else None)
-    step = get("FERMI_RESUME_STEP")
+    step, folder = get("FERMI_RESUME_STEP"), _path(get("FERMI_CHECKPOINT_DIR"))
     return Place(
         rank=int(get("RANK", "0")),
         ranks=int(get("WORLD_SIZE", "1")),
         local_rank=int(get("LOCAL_RANK", "0")),
         local_ranks=int(get("LOCAL_WORLD_SIZE", get("WORLD_SIZE", "1"))),
-        checkpoint_dir=_path(get("FERMI_CHECKPOINT_DIR")),
+        checkpoint_dir=folder,
         shares_checkpoints=get("FERMI_CHECKPOINT_SHARED", "1") != "0",
         output_dir=_path(get("FERMI_OUTPUT_DIR")),
         progress_file=_path(get("FERMI_PROGRESS_FILE")),
         resume=None if resume is None else resume == "1",
         resume_step=int(step) if step else None,
+        was_surveyed=folder is not None and get("FERMI_RESUME") == "1",
         checkpoint_signal=get("FERMI_CHECKPOINT_SIGNAL") or None,
     )
 

@@ -66,6 +66,7 @@ def replaced(folder: Path) -> Generator[Path]:
     with suppress(FileNotFoundError):
         folder.rename(old)
     draft.rename(folder)
+    flush_one(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -88,11 +89,16 @@ def without_drafts(folder: Path, lock: str) -> None:
 def flush(folder: Path) -> None:
     """Waits until everything below a folder is on disk."""
     for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush_one(path)
+
+
+def flush_one(path: Path) -> None:
+    """Waits until a file is on disk, or the names that a folder has."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def begin_flush(path: Path) -> None:

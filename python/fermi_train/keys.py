@@ -38,8 +38,8 @@ class Keys:
         value = self.take(path, usual)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise wrong(path, value, Text(f"至少为 {least} 的整数", f"a whole number of at least {least}"))
-        if most is not None and value > most:
-            raise wrong(path, value, Text(f"至多为 {most} 的整数", f"a whole number of at most {most}"))
+        if most is not None:
+            check_most(path, value, most)
         return value
 
     def number(self, path: str, usual: float, least: float = 0.0, most: float = float("inf")) -> float:
@@ -100,6 +100,12 @@ class Keys:
                 f"请删除这些键，或更换算法、策略{also_zh}", f"remove them, or take another algorithm or strategy{also}"
             ),
         )
+
+
+def check_most(path: str, value: int, most: int) -> None:
+    """Refuses a whole number above what its key takes."""
+    if value > most:
+        raise wrong(path, value, Text(f"至多为 {most} 的整数", f"a whole number of at most {most}"))
 
 
 def wrong(path: str, value: Any, wanted: Text) -> Refusal:

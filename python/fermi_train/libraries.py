@@ -28,9 +28,12 @@ REQUIREMENTS = {
     "deepspeed": "deepspeed>=0.19.8,<0.20",
     "tensorboard": "tensorboard>=2.20",
     "wandb": "wandb>=0.31,<0.32",
+    "jax": "jax>=0.10,<0.11",
+    "optax": "optax>=0.2.8",
 }
 PREPARING = ("yaml", "transformers", "pyarrow", "numpy", "tqdm")
 EVERY = (*PREPARING, "torch")
+OF_JAX = (*PREPARING, "jax", "optax")
 _OF_TRL = ("trl", "datasets", "accelerate")
 
 
@@ -49,6 +52,17 @@ def needed(run: Run) -> list[str]:
 def missing(names: Iterable[str]) -> list[str]:
     """Lists those that this Python does not have; nothing is imported."""
     return [name for name in names if find_spec(name) is None]
+
+
+def refusal_of(error: ModuleNotFoundError, needs: Iterable[str]) -> Refusal | None:
+    """Names what is missing of `needs` where a library was not found: all at once, for nobody wants them one by one.
+
+    Gives none where the error speaks of another module.
+    """
+    name = (error.name or "").partition(".")[0]
+    if name not in REQUIREMENTS and name != "tokenizers":
+        return None
+    return not_installed(list(dict.fromkeys([*missing(needs), name])))
 
 
 def not_installed(names: list[str]) -> Refusal:

@@ -9,7 +9,7 @@ from typing import Any
 from . import environment
 from .batch.schedule import SCHEDULES
 from .data.settings import Data, LoaderSettings
-from .keys import Keys, wrong
+from .keys import Keys, check_most, wrong
 from .messages import Refusal, Text
 from .models.lora import Lora
 from .models.sources import Source
@@ -24,6 +24,8 @@ TRACKERS = ("tensorboard", "wandb")
 MOST_SEED = (1 << 32) - 1
 # More is a slip of the hand: each loader is a process, and each epoch a pass over all data.
 _MOST_LOADERS, _MOST_EPOCHS = 512, 1e6
+# Likewise: samples of a rank in one pass, and passes before an update.
+_MOST_SAMPLES, _MOST_PASSES = 1 << 16, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ def run_of(file: File, source: Source) -> Run:
             "training.fp16_opt_level", level, Text("O1（即 torch 的自动混合精度）", "O1, which is torch's autocast")
         )
     micro, max_steps = settings.batch.micro, keys.take("training.max_steps")
+    check_most("training.per_device_train_batch_size", micro, _MOST_SAMPLES)
+    check_most("training.gradient_accumulation_steps", settings.batch.accumulation, _MOST_PASSES)
     data, workers = Data.of(keys, file.algorithm), keys.count("training.dataloader_num_workers", 0, 0, _MOST_LOADERS)
     return Run(
         algorithm=file.algorithm,
@@ -264,7 +268,7 @@ def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
             Text("请填写 data.eval 或 data.eval_share", "give data.eval or data.eval_share"),
         )
     steps = keys.count("training.eval_steps", 500) if strategy == "steps" else 500
-    size = keys.count("training.per_device_eval_batch_size", micro) if strategy != "no" else micro
+    size = keys.count("training.per_device_eval_batch_size", micro, most=_MOST_SAMPLES) if strategy != "no" else micro
     in_fp16 = keys.flag("training.fp16_full_eval", False)
     if strategy == "no" and (data.evaluation or in_fp16):
         key = "data.eval" if data.evaluation else "training.fp16_full_eval"

@@ -8,13 +8,13 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.order import Position
 from ..environment import Place
-from ..folders import failure_of, flush, make
+from ..folders import failure_of, flush, flush_one, make
 from ..messages import Failure, Refusal, Text
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Note:
     holds: str = ""
     # Whose weights they are, as `model_of` names it; likewise.
     model: str = ""
+    # Grows with each one that is written into a folder; 0 in checkpoints from before it was noted.
+    turn: int = 0
 
     @classmethod
     def of(
@@ -114,7 +116,9 @@ class Store:
             write(draft / _STATE)
             self._barrier()
             if self._place.saves:
-                (draft / _NOTE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")
+                turn = 1 + max((one.note.turn for one in whole_ones(self.folder)), default=0)
+                noted = json.dumps(asdict(replace(note, turn=turn)), indent=2)
+                (draft / _NOTE).write_text(noted, encoding="utf-8")
                 (draft / _COMPLETE).touch()
                 flush(draft)
                 # One of that step may be there, where the run went on from an older one: it is whole until it is none.
@@ -122,8 +126,10 @@ class Store:
                 with suppress(FileNotFoundError):
                     target.rename(old)
                 draft.rename(target)
-                shutil.rmtree(old, ignore_errors=True)
                 _point(self.folder / _LATEST, target.name)
+                # What it takes the place of is there until its name is on disk.
+                flush_one(self.folder)
+                shutil.rmtree(old, ignore_errors=True)
                 self._remove_old(target)
         except BaseException as error:
             if self._place.saves:
@@ -142,7 +148,6 @@ class Store:
     def _remove_old(self, saved: Path) -> None:
         if self._limit is None:
             return
-        # A run that went on from an older one has steps after its own beside it: what it saves stays all the same.
         others = [one for one in whole_ones(self.folder) if one.folder.name != saved.name]
         for old in others[: max(len(others) + 1 - self._limit, 0)]:
             # Without its mark a half removed checkpoint is none.
@@ -151,9 +156,12 @@ class Store:
 
 
 def whole_ones(folder: Path) -> list[Checkpoint]:
-    """Lists the whole checkpoints of a folder, oldest first."""
+    """Lists the whole checkpoints of a folder in the order in which they were written.
+
+    That is not the order of steps where a run went on from an older one, and left later ones of another course beside it.
+    """
     found = [opened(path) for path in folder.glob("step-*") if _NAME.fullmatch(path.name)]
-    return sorted((one for one in found if one is not None), key=lambda one: one.note.step)
+    return sorted((one for one in found if one is not None), key=lambda one: (one.note.turn, one.note.step))
 
 
 def opened(folder: Path) -> Checkpoint | None:
@@ -173,16 +181,17 @@ def opened(folder: Path) -> Checkpoint | None:
 def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint | None:
     """Gives the checkpoint that a run goes on from: the launcher's word first, then the file's.
 
-    `latest` is the newest whole one, and a new beginning where there is none; a path must lead to one.
+    `latest` is the whole one that was written last, and a new beginning where there is none; a path must lead to one.
     """
     if place.resume is False:
         return None
     if place.resume and place.resume_step is not None:
         named = [one for folder in folders for one in whole_ones(folder) if one.note.step == place.resume_step]
         return named[0] if named else _missing(f"step {place.resume_step}")
-    if place.resume or given == "latest":
-        every = [one for folder in folders for one in whole_ones(folder)]
-        return max(every, key=lambda one: one.note.step, default=None)
+    # A launcher that has looked and names no step has found none of this run: later ones are of the course that the path left.
+    if given == "latest" or (place.resume and (given is None or not place.was_surveyed)):
+        newest = [one for folder in folders for one in whole_ones(folder)[-1:]]
+        return max(newest, key=lambda one: one.note.step, default=None)
     if given is None:
         return None
     path = Path(given)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 # Who makes a folder holds the lock beside it.
-_LOCK = ".lock"
+LOCK = ".lock"
 
 
 def prepared_for(run: Run, paths: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, eval_share: float) -> Prepared:
@@ -60,10 +60,10 @@ def prepare(
     if (found := opened(target)) is not None:
         return found
     make(folder)
-    with _locked(folder / f".{mark}{_LOCK}"):
+    with locked(folder / f".{mark}{LOCK}"):
         if (found := opened(target)) is not None:
             return found
-        without_drafts(folder, _LOCK)
+        without_drafts(folder, LOCK)
         with replaced(target) as draft:
             kind, statistics = _all_pieces(request, tokenizer, draft, processes, on_progress)
             _check_unchanged(request, before)
@@ -120,7 +120,8 @@ def _check_unchanged(request: Request, before: list[tuple[int, int]]) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None]:
+def locked(path: Path) -> Generator[None]:
+    """Holds a lock; others wait at it, for as long as it takes and outside of any collective."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -8,6 +8,7 @@ from ..environment import Place
 from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from . import obeyed
+from .pairs import of_pairs
 from .with_trl import rows_of, run_trl, whole_checkpoints
 
 
@@ -26,7 +27,7 @@ def train(file: File, place: Place) -> int:
     reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
-        return whole_checkpoints(DPOTrainer)(
+        return whole_checkpoints(of_pairs(DPOTrainer, rows, run.data.cache))(
             model=model,
             ref_model=reference,
             args=DPOConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),

@@ -23,6 +23,7 @@ from ..data.order import NO_SAMPLE, Order, Position, share
 from ..data.prepare import prepared_for
 from ..environment import Place
 from ..folders import Occupied
+from ..keys import Keys
 from ..messages import Refusal, Text
 from ..models.presets import PRESETS
 from ..reading import File
@@ -61,7 +62,7 @@ def train(file: File, place: Place) -> int:
     """Trains; gives the exit code."""
     run = run_of(file, source_of(file.keys))
     file.keys.refuse_left("sft (JAX)", run.strategy)
-    shape = _checked(run)
+    shape = _checked(run, file.keys)
     tokenizer = run.source.tokenizer()
     run = replace(run, max_length=min(run.max_length, shape.length))
     prepared = prepared_for(run, run.data.train, tokenizer, run.data.eval_share)
@@ -78,7 +79,7 @@ def train(file: File, place: Place) -> int:
             folder.leave()
 
 
-def _checked(run: Run) -> Shape:
+def _checked(run: Run, keys: Keys) -> Shape:
     """Refuses what this recipe does not do."""
     name = run.source.name.removeprefix("preset:")
     if name not in PRESETS:
@@ -101,6 +102,7 @@ def _checked(run: Run) -> Shape:
         "training.eval_strategy": run.evaluation.strategy != "no",
         "training.optim": not run.optimiser.name.startswith("adamw"),
         "training.dataloader_num_workers": run.loader.workers > 0,
+        "training.dataloader_pin_memory": keys.take("training.dataloader_pin_memory") is not None,
     }
     if wrong := [key for key, is_used in unused.items() if is_used]:
         raise Refusal(

@@ -126,12 +126,14 @@ def ppo(file: File) -> tuple[Run, Ppo, tuple[str, ...]]:
             f"a whole number of at most {answers}, the answers of a rank in one step",
         )
         raise wrong("recipe.minibatches", own.minibatches, wanted)
-    # Prompts are short and answers are made, not loaded; a set that fills no batch is asked several times over.
+    # Prompts are short and answers are made, not loaded; every step has a full batch, of a small set asked several times over.
     unused = {
         "training.eval_strategy": run.evaluation.strategy != "no",
         "data.eval_share": run.data.eval_share > 0,
         "recipe.dynamic_batch": run.dynamic_batch,
         "training.dataloader_num_workers": run.loader.workers > 0,
+        "training.dataloader_pin_memory": keys.take("training.dataloader_pin_memory") is not None,
+        "training.dataloader_drop_last": keys.take("training.dataloader_drop_last") is not None,
     }
     for key, is_given in unused.items():
         if is_given:

@@ -8,6 +8,7 @@ from ..environment import Place
 from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from . import obeyed
+from .pairs import of_pairs
 from .with_trl import rows_of, run_trl, whole_checkpoints
 
 
@@ -25,7 +26,7 @@ def train(file: File, place: Place) -> int:
     model.config.pad_token_id = tokenizer.pad_token_id
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
-        return whole_checkpoints(RewardTrainer)(
+        return whole_checkpoints(of_pairs(RewardTrainer, rows, run.data.cache))(
             model=model,
             args=RewardConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
             peft_config=run.lora.peft_config("SEQ_CLS") if run.lora else None,

@@ -40,6 +40,8 @@ class Rows:
     train: list[dict[str, Any]]
     evaluation: list[dict[str, Any]] | None
     fingerprint: str
+    # A name for those set aside; that of all where they are a share of them.
+    evaluated: str = ""
 
 
 def rows_of(run: Run, tokenizer: PreTrainedTokenizerBase) -> Rows:
@@ -50,14 +52,16 @@ def rows_of(run: Run, tokenizer: PreTrainedTokenizerBase) -> Rows:
     )
     rows = [shaped(row, run.algorithm) for row in samples_of(request)[1]]
     aside: list[dict[str, Any]] | None = None
+    mark = evaluated = fingerprint(request, tokenizer)
     if data.evaluation:
-        aside = [shaped(row, run.algorithm) for row in samples_of(_of_files(request, data.evaluation))[1]]
+        other = _of_files(request, data.evaluation)
+        aside, evaluated = [shaped(row, run.algorithm) for row in samples_of(other)[1]], fingerprint(other, tokenizer)
     elif data.eval_share:
         drawn = [is_eval(repr(row).encode(), run.seed, data.eval_share) for row in rows]
         aside = [row for row, side in zip(rows, drawn, strict=True) if side]
         rows = [row for row, side in zip(rows, drawn, strict=True) if not side]
     check_set_aside(run, len(aside or ()))
-    return Rows(rows, aside, fingerprint(request, tokenizer))
+    return Rows(rows, aside, mark, evaluated)
 
 
 def shaped(row: dict[str, Any], algorithm: str) -> dict[str, Any]:

@@ -78,6 +78,14 @@ def _cells(name: str) -> None:
             exec("".join(cell["source"]), space)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("evaluate_scaling", "scale 1 2\n"), ("setup_cluster", "setup-cluster 1 2\n")]
+)
+def test_a_script_of_the_demo_is_fermi_with_its_words(name: str, said: str, tmp_path: Path) -> None:
+    done = _run(str(DEMO / f"scripts/{name}.py"), "1", "2", folder=tmp_path, FERMI_BIN="echo")
+    assert (done.stdout, done.stderr) == (said, "")
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_cells_of_a_notebook_hold(name: str) -> None:
     run_ranks(1, _cells, name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -135,9 +136,12 @@ def test_a_folder_for_checkpoints_that_cannot_be_made_is_named(
     assert "cannot read or write: /proc/none: No such file" in told and "Traceback" not in told
 
 
-def test_a_batch_that_no_memory_holds_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = _settings(tmp_path, training__per_device_train_batch_size=10**15)
-    assert main(["--config", str(config), "--algorithm", "sft"]) == 1
+def test_a_batch_that_no_memory_holds_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Of positions alone: the system refuses so much at once.
+    monkeypatch.setattr("fermi_train.data.loading.share", lambda *_: np.zeros(10**15))
+    assert main(["--config", str(_settings(tmp_path)), "--algorithm", "sft"]) == 1
     told = capsys.readouterr().err
     assert "error: there is not enough memory" in told and "hint: take a smaller per_device" in told
     assert "Traceback" not in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from fermi_train.reading import read
 from fermi_train.recipes import ppo
 from fermi_train.recipes.ppo.advantage import gae, moments, token_rewards, whiten
 from fermi_train.recipes.ppo.loss import policy_loss, value_loss
+from fermi_train.recipes.ppo.trainer import PpoTrainer
 
 
 def test_gae_is_that_of_a_table_made_by_hand() -> None:
@@ -58,6 +60,23 @@ def test_losses_are_clipped_where_it_matters() -> None:
     loss, clipped = policy_loss(torch.log(2 * one), torch.zeros(1, 1), -one, mask, 0.2)
     assert (float(loss), float(clipped)) == (pytest.approx(2.0), 0.0)
     assert float(value_loss(one, torch.zeros(1, 1), one, mask, 0.5)) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [10]), (3, [4, 3, 3]), (4, [3, 3, 2, 2]), (10, [1] * 10)])
+def test_every_answer_counts_once_in_a_pass_however_it_is_parted(count: int, sizes: list[int]) -> None:
+    trainer: Any = object.__new__(PpoTrainer)
+    trainer.settings = SimpleNamespace(epochs=2, minibatches=count)
+    parts: list[list[int]] = []
+
+    def one_update(_: Any, rows: torch.Tensor) -> tuple[float, float, float, float, float]:
+        parts.append(rows.tolist())
+        return 0.0, 0.0, 0.0, 1.0, 0.0
+
+    trainer._one_update = one_update
+    trainer._updates(SimpleNamespace(old=torch.zeros(10, 3)), 1)
+    assert [len(part) for part in parts] == sizes * 2
+    for one_pass in (parts[:count], parts[count:]):
+        assert sorted(sum(one_pass, [])) == list(range(10))
 
 
 def _train(config: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from running import Watched, sft
 from test_strategies import STRATEGIES
 from transformers import AutoModelForCausalLM
 
-from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, opened, whole_ones
+from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, opened, whole_ones
 from fermi_train.environment import place_here
 from fermi_train.messages import Refusal
 
@@ -246,13 +247,57 @@ def test_a_step_that_is_saved_again_takes_the_place_of_the_old_one(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "step-000005"]
 
 
-def test_what_a_run_saves_stays_beside_later_steps_of_another(tmp_path: Path) -> None:
-    for step, limit in ((5, None), (10, None), (15, None), (6, 2)):
+def _saved(folder: Path, *steps: int, limit: int | None = None) -> None:
+    for step in steps:
         note = Note(step, 0, step, 1, "ddp", 1, "x", 0, "sft")
-        Store(tmp_path, place_here(), limit, lambda: None).save(note, lambda _: None)
-    assert [one.note.step for one in whole_ones(tmp_path)] == [6, 15]
-    latest = opened(tmp_path / "latest")
-    assert latest is not None and latest.note.step == 6
+        Store(folder, place_here(), limit, lambda: None).save(note, lambda _: None)
+
+
+def test_what_was_written_last_is_the_newest_whatever_its_step(tmp_path: Path) -> None:
+    _saved(tmp_path, 5, 10, 15)
+    _saved(tmp_path, 6, limit=2)
+    assert [one.note.step for one in whole_ones(tmp_path)] == [15, 6]
+    _saved(tmp_path, 7, limit=2)
+    assert [one.note.step for one in whole_ones(tmp_path)] == [6, 7]
+    for path in (tmp_path, tmp_path / "latest"):
+        newest = chosen(str(path), [], place_here())
+        assert newest is not None and newest.note.step == 7
+    (tmp_path / "step-000007/complete").unlink()
+    newest = chosen("latest", [tmp_path], place_here())
+    assert newest is not None and newest.note.step == 6
+
+
+def test_a_restart_before_the_first_save_goes_back_to_the_same_checkpoint(tmp_path: Path) -> None:
+    _saved(tmp_path, 5, 10)
+    named = str(tmp_path / "step-000005")
+
+    def step(resume: bool | None, resume_step: int | None = None, was_surveyed: bool = True) -> int:
+        place = replace(place_here(), resume=resume, resume_step=resume_step, was_surveyed=was_surveyed)
+        found = chosen(named, [tmp_path], place)
+        return 0 if found is None else found.note.step
+
+    assert (step(None), step(False), step(True)) == (5, 0, 5)
+    _saved(tmp_path, 6)
+    # What the launcher has found is of this run; one that does not look leaves it to the folder.
+    assert (step(True, 6), step(True, was_surveyed=False)) == (6, 6)
+
+
+def test_a_checkpoint_has_its_name_on_disk_before_another_one_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _saved(tmp_path, 5)
+    known: list[list[str]] = []
+    fsync = os.fsync
+
+    def seen(descriptor: int) -> None:
+        if os.path.samestat(os.fstat(descriptor), tmp_path.stat()):
+            known.append(sorted(path.name for path in tmp_path.iterdir()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    _saved(tmp_path, 10, limit=1)
+    assert known == [["latest", "step-000005", "step-000010"]]
+    assert [one.note.step for one in whole_ones(tmp_path)] == [10]
 
 
 def _with_own_data(folder: Path) -> str:

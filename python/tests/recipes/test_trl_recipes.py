@@ -92,6 +92,47 @@ def test_coins_cannot_be_foreseen(algorithm: str, tmp_path: Path) -> None:
     assert end[name] == pytest.approx(0.5, abs=0.1)
 
 
+def _counted(config: Path) -> tuple[int, int]:
+    """Counts what this rank has tokenised, and refuses to let ranks wait for the first one in a collective."""
+    from accelerate import PartialState
+    from trl.trainer import reward_trainer
+
+    tokenise, counted = reward_trainer._tokenize, []
+
+    def counts(*given: Any, **more: Any) -> Any:
+        counted.append(1)
+        return tokenise(*given, **more)
+
+    def waits(*_: Any) -> None:
+        raise AssertionError("ranks wait in a collective")
+
+    reward_trainer._tokenize = counts
+    PartialState._goes_first = waits
+    return _train(config, "rm")["code"], len(counted)
+
+
+def test_pairs_are_tokenised_once_for_all_ranks_and_for_later_runs(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"training__per_device_train_batch_size": 4, "training__max_steps": 1}
+    config = _preferences(tmp_path, **more, training__eval_steps=5)
+    first, second = (run_ranks(2, _counted, config) for _ in range(2))
+    assert [code for code, _ in [*first, *second]] == [0] * 4
+    assert (sum(count for _, count in first), sum(count for _, count in second)) == (2 * (96 + 64), 0)
+    tiny.write_rows(tmp_path / "eval.jsonl", tiny.preferences(8, 3))
+    assert run_ranks(1, _counted, config) == [(0, 2 * 8)]
+
+
+def test_a_last_batch_of_one_row_weighs_as_one_row_in_an_evaluation(tmp_path: Path) -> None:
+    def evaluated(size: int) -> dict[str, float]:
+        more: dict[str, Any] = {"training__max_steps": 2, "training__eval_steps": 2}
+        config = _preferences(tmp_path, **more, training__per_device_eval_batch_size=size)
+        tiny.write_rows(tmp_path / "eval.jsonl", tiny.preferences(33, 2))
+        return run_ranks(1, _train, config, "rm")[0]["eval"][-1]
+
+    at_once, parted = evaluated(33), evaluated(32)
+    for name in ("eval_accuracy", "eval_margin", "eval_loss"):
+        assert parted[name] == pytest.approx(at_once[name], abs=1e-5), name
+
+
 @pytest.mark.parametrize(
     ("most", "said"), [(13, "are left out"), (4, "96 of 96 samples are longer than the max_length of 4")]
 )

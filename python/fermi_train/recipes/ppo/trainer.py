@@ -160,13 +160,11 @@ class PpoTrainer:
     def _updates(self, batch: _Batch, step: int) -> tuple[float, float, dict[str, float]]:
         settings = self.settings
         answers = len(batch.old)
-        size = answers // settings.minibatches or 1
         losses, norms, clipped, counted, first = 0.0, 0.0, 0.0, 0.0, (0.0, 0.0)
         rounds = 0
         for _ in range(settings.epochs):
-            drawn = torch.randperm(answers)
-            for begin in range(0, size * settings.minibatches, size):
-                chosen_ones = drawn[begin : begin + size]
+            # Every answer once; where they cannot be divided some parts have one more.
+            for chosen_ones in torch.randperm(answers).tensor_split(settings.minibatches):
                 loss, norm, clips, tokens, apart = self._one_update(batch, chosen_ones)
                 if rounds == 0:
                     first = (apart, clips / max(tokens, 1.0))
