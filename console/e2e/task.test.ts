@@ -5,6 +5,7 @@ import { zh } from '../src/words/zh';
 import { PLAIN_HOST, settled } from './browser';
 import { api, training, until } from './fermi';
 import { test } from './fixture';
+import { TASK_PATH, WAITING_PATH } from './pages';
 
 const base = inject('console');
 const server = inject('server');
@@ -108,6 +109,23 @@ test('what a rank was started with is shown, and how it differs from rank 0', as
   await page.getByText(/尖括号/).waitFor();
   await page.reload();
   await page.getByText(/尖括号/).waitFor();
+});
+
+test('what waits shows what it asks for', async ({ visit }) => {
+  const { page } = await visit(`${base}${WAITING_PATH}`);
+  const facts = page.locator('section').filter({ has: page.getByRole('heading', { name: zh.task.facts }) });
+  await facts.getByText('pytorch-dev-env', { exact: true }).waitFor();
+  await facts.getByText(zh.task.wanted('2'), { exact: true }).waitFor();
+});
+
+test('an attempt that there is none of gives way to the newest, with a word', async ({ visit }) => {
+  const { page } = await visit(`${base}${TASK_PATH}?tab=logs&attempt=99`);
+  await page.getByText(zh.task.attemptMissing('99')).waitFor();
+  await page
+    .getByRole('log')
+    .getByText(/step \d+/)
+    .first()
+    .waitFor();
 });
 
 test('several tasks are stopped in one call, and filters live in the address', async ({ visit }) => {
@@ -235,5 +253,13 @@ test('what the empty page says to write is drawn', async ({ visit }) => {
   await page.goto(`${base}/training/${id}?tab=metrics`);
   await page.locator('figure').filter({ hasText: zh.task.series.loss }).first().waitFor({ timeout: 60_000 });
   await page.getByText(zh.task.stepOnly('19')).first().waitFor();
+  await stop(id);
+});
+
+test('progress that cannot be drawn says what it lacks', async ({ visit }) => {
+  const line = '{"step":1,"totalSteps":9,"loss":2}';
+  const id = await create('timeless', `echo '${line}' >> "$FERMI_PROGRESS_FILE"; sleep 60`);
+  const { page } = await visit(`${base}/training/${id}?tab=metrics`);
+  await page.getByText(zh.task.noCourses, { exact: true }).waitFor({ timeout: 60_000 });
   await stop(id);
 });

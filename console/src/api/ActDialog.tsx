@@ -16,8 +16,8 @@ type ActDialogProps<R> = {
   /** It closes when it is done, unless something else comes then. */
   onDone?: (result: R) => void;
   onClose: () => void;
-  /** Gets what is refused of a field. */
-  children: (refusedAt: (field: string) => string | null) => ReactNode;
+  /** Gets what is refused of a field, and the id of the refusal. */
+  children: (refusedAt: (field: string) => string | null, id: string | null) => ReactNode;
 };
 
 /** A form that asks one thing of the server: refusals stand at their fields, else above all of them. */
@@ -41,6 +41,13 @@ export function ActDialog<R>({
     isQuiet: true,
   });
   const refusal = refusalOf(act.error, w.common);
+  // What is refused of a field that is not among these is said above them.
+  let hasPlace = false;
+  const fields = children((field) => {
+    const said = refusal.at(field);
+    hasPlace ||= said !== null;
+    return said;
+  }, refusal.id);
   return (
     <FormDialog
       title={title}
@@ -48,11 +55,11 @@ export function ActDialog<R>({
       submit={submit}
       cancel={w.common.cancel}
       isBusy={act.isPending}
-      error={refusal.hasField ? null : refusal.text}
+      error={hasPlace ? null : refusal.text}
       onSubmit={() => act.mutate(undefined)}
       onClose={onClose}
     >
-      {children(refusal.at)}
+      {fields}
     </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import { Button } from '~/ui/Button';
 import { Dialog } from '~/ui/Dialog';
 import { SelectField } from '~/ui/SelectField';
 import { TextField } from '~/ui/TextField';
-import { useWords } from '~/words';
+import { useWords, type Words } from '~/words';
 import { ActDialog } from './ActDialog';
 import { sessionQuery } from './access';
 import { client, q } from './client';
@@ -42,7 +42,7 @@ export function JoinDialog({ onClose }: { onClose: () => void }) {
     zone: joining.zone || null,
     labels: joining.labels,
   };
-  const fields = { wish, onChange: (change: Partial<Wish>) => setWish((before) => ({ ...before, ...change })) };
+  const fields = { w, wish, onChange: (change: Partial<Wish>) => setWish((before) => ({ ...before, ...change })) };
   if (token || session.data?.isOpen) {
     return (
       <Dialog
@@ -53,7 +53,7 @@ export function JoinDialog({ onClose }: { onClose: () => void }) {
         footer={<Button onClick={onClose}>{token ? w.settings.tokenKept : w.common.close}</Button>}
       >
         <div className="flex flex-col gap-4">
-          {token ? <Banner tone="warn">{w.environments.joinOnce}</Banner> : <Fields {...fields} />}
+          {token ? <Banner tone="warn">{w.environments.joinOnce}</Banner> : fieldsOf(fields)}
           <JoinCommand joining={joining} token={token ?? undefined} />
         </div>
       </Dialog>
@@ -69,20 +69,20 @@ export function JoinDialog({ onClose }: { onClose: () => void }) {
       onDone={(made) => setToken(made.token)}
       onClose={onClose}
     >
-      {(refusedAt) => <Fields {...fields} refusedAt={refusedAt} />}
+      {(refusedAt) => fieldsOf({ ...fields, refusedAt })}
     </ActDialog>
   );
 }
 
-type FieldsProps = {
+type Asked = {
+  w: Words;
   wish: Wish;
   onChange: (change: Partial<Wish>) => void;
   /** What is refused of a token; where none is made, nothing is asked of it. */
   refusedAt?: (field: string) => string | null;
 };
 
-function Fields({ wish, onChange, refusedAt }: FieldsProps) {
-  const { w } = useWords();
+function fieldsOf({ w, wish, onChange, refusedAt }: Asked) {
   return (
     <div className="grid items-start gap-4 sm:grid-cols-2">
       <TextField

@@ -1,13 +1,10 @@
 import type { QueryKey } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Field, Input } from '~/ui/Field';
-import { FormDialog } from '~/ui/FormDialog';
-import { useWords } from '~/words';
-import { refusalOf } from './error';
-import { useAct } from './useAct';
+import { TextField } from '~/ui/TextField';
+import { ActDialog } from './ActDialog';
 
 /** A line of text to fill in; its key is the field's name in the API. */
-export type TextField<Key extends string> = {
+type LineField<Key extends string> = {
   key: Key;
   label: string;
   hint?: string;
@@ -18,7 +15,7 @@ export type TextField<Key extends string> = {
 type RegisterDialogProps<Key extends string> = {
   title: string;
   submit: string;
-  fields: readonly TextField<Key>[];
+  fields: readonly LineField<Key>[];
   /** Sends what was filled in; what is refused is said at its field. */
   call: (values: Record<Key, string>) => Promise<unknown>;
   changes: QueryKey[];
@@ -28,34 +25,25 @@ type RegisterDialogProps<Key extends string> = {
 
 /** A dialog in which a thing of a registry is made, from a few lines of text. */
 export function RegisterDialog<Key extends string>(props: RegisterDialogProps<Key>) {
-  const { title, submit, fields, call, changes, done, onClose } = props;
-  const { w } = useWords();
+  const { fields, call, done, ...dialog } = props;
   const [values, setValues] = useState(
     () => Object.fromEntries(fields.map(({ key, start = '' }) => [key, start])) as Record<Key, string>,
   );
-  const register = useAct({ call: () => call(values), changes, done: () => done, onDone: onClose, isQuiet: true });
-  const refusal = refusalOf(register.error, w.common);
   return (
-    <FormDialog
-      title={title}
-      submit={submit}
-      cancel={w.common.cancel}
-      isBusy={register.isPending}
-      error={refusal.hasField ? null : refusal.text}
-      onSubmit={() => register.mutate(undefined)}
-      onClose={onClose}
-    >
-      {fields.map(({ key, label, hint, isRequired }) => (
-        <Field key={key} label={label} hint={hint} isRequired={isRequired ?? false} error={refusal.at(key)}>
-          {(field) => (
-            <Input
-              {...field}
-              value={values[key]}
-              onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, [key]: value }))}
-            />
-          )}
-        </Field>
-      ))}
-    </FormDialog>
+    <ActDialog {...dialog} call={() => call(values)} done={() => done}>
+      {(refusedAt) =>
+        fields.map(({ key, label, hint, isRequired = false }) => (
+          <TextField
+            key={key}
+            label={label}
+            hint={hint}
+            isRequired={isRequired}
+            error={refusedAt(key)}
+            value={values[key]}
+            onChange={(value) => setValues((before) => ({ ...before, [key]: value }))}
+          />
+        ))
+      }
+    </ActDialog>
   );
 }

@@ -24,7 +24,6 @@ const STATUSES: Record<EnvironmentStatus, Tone> = {
 };
 
 export const phaseTone = (phase: TaskPhase): Tone => PHASES[phase];
-export const environmentTone = (status: EnvironmentStatus): Tone => STATUSES[status];
 
 /** The state of a task, in the server's words. */
 export function TaskPill({ task }: { task: Pick<TaskRow, 'status' | 'statusText' | 'reason'> }) {

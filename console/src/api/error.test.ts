@@ -18,7 +18,7 @@ test('an answer without an envelope is told by its number', () => {
 test('a form tells of a refusal at its field, and of a server that is away above all of them', () => {
   const away = { unreachable: '无法连接服务器', unreachableHint: '会自动重连' };
   const taken = refusalOf(new ApiError(409, 'name_taken', '名称已存在', '换一个', 'name', null), away);
-  expect([taken.hasField, taken.at('name'), taken.at('path')]).toEqual([true, '名称已存在 · 换一个', null]);
-  expect(refusalOf(unreachable(), away)).toMatchObject({ hasField: false, text: '无法连接服务器 · 会自动重连' });
+  expect([taken.id, taken.at('name'), taken.at('path')]).toEqual(['name_taken', '名称已存在 · 换一个', null]);
+  expect(refusalOf(unreachable(), away)).toMatchObject({ id: 'unreachable', text: '无法连接服务器 · 会自动重连' });
   expect(refusalOf(null, away).text).toBeNull();
 });

@@ -49,6 +49,6 @@ export function refusalOf(error: Error | null, away: Away) {
   return {
     text: whole,
     at: (field: string) => (known?.field === field ? whole : null),
-    hasField: Boolean(known?.field),
+    id: known?.id ?? null,
   };
 }

@@ -8,12 +8,6 @@ const LOOK_EVERY = 700;
 
 export const isGoingOn = (preflight: Pick<Preflight, 'endedAt'>) => preflight.endedAt == null;
 
-export const preflightsQuery = () =>
-  queryOptions({
-    queryKey: keys.preflights,
-    queryFn: ({ signal }) => q(client.GET('/api/v1/preflights', { signal })),
-  });
-
 export const preflightQuery = (id: string) =>
   queryOptions({
     queryKey: [...keys.preflights, id],

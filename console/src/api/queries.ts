@@ -140,7 +140,7 @@ export const explainQuery = (id: string) =>
     queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}/explain', { params: { path: { id } }, signal })),
   });
 
-export type MetricsParams = { series?: string; maxPoints?: number; rank?: number; attempt?: number };
+type MetricsParams = { series?: string; maxPoints?: number; rank?: number; attempt?: number };
 
 export const metricsQuery = (id: string, params: MetricsParams = {}) =>
   queryOptions({

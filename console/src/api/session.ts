@@ -3,7 +3,7 @@ import { currentLanguage } from '~/words';
 import { PREFIX } from './base';
 import { ApiError, refusal, unreachable } from './error';
 
-export type Credentials = { token: string } | { user: string; password: string };
+type Credentials = { token: string } | { user: string; password: string };
 
 const listeners = new Set<() => void>();
 let isMissing = false;

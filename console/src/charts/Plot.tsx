@@ -134,12 +134,18 @@ export function Plot(props: PlotProps) {
       </figcaption>
       <div ref={host} role="img" aria-label={title} className="h-44" style={{ height }} />
       {courses.length > 1 ? (
-        <ul className="flex h-9 flex-wrap gap-x-3 overflow-hidden px-1 text-2xs leading-4 text-muted">
+        <ul className="flex min-h-9 flex-wrap content-start gap-x-3 px-1 text-2xs leading-4 text-muted">
           {courses.map((course, index) => (
-            <li key={course.label} className="flex items-center gap-1.5">
-              <span aria-hidden="true" className={classes('h-0.5 w-2.5 rounded-full', seriesClass(course.colour))} />
-              {course.label}
-              <span className="text-text">{valueAt(index)}</span>
+            <li key={course.label} className="flex max-w-full items-center gap-1.5">
+              <span
+                aria-hidden="true"
+                className={classes('h-0.5 w-2.5 shrink-0 rounded-full', seriesClass(course.colour))}
+              />
+              <span className="truncate" title={course.label}>
+                {course.label}
+              </span>
+              {/* As wide as most values are: entries stay where they are while the cross-hair moves. */}
+              <span className="min-w-9 shrink-0 text-text">{valueAt(index)}</span>
             </li>
           ))}
         </ul>

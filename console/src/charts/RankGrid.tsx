@@ -4,7 +4,7 @@ import { useCanvas } from './canvas';
 import { colour } from './colours';
 import { byNode, place, rankAt } from './squares';
 
-export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim' | 'stopped';
+type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim' | 'stopped';
 export type RankSquare = { rank: number; node: string; tone: SquareTone };
 
 const FILLS: Record<SquareTone, string> = {

@@ -27,7 +27,7 @@ export function extentOf({ steps, times, values }: StepTimes, bySteps: boolean):
 }
 
 /** What is drawn: by steps or by the clock, between which places, in how many columns. */
-export type HeatAxis = { bySteps: boolean; from: number; to: number; columns: number };
+type HeatAxis = { bySteps: boolean; from: number; to: number; columns: number };
 
 /** Step times as cells, each the mean of what falls into it. */
 export function heat(packed: StepTimes, { bySteps, from, to, columns }: HeatAxis): Heat {

@@ -1,6 +1,6 @@
 import { type Heat, warmth } from './heat';
 
-export type Inks = { cold: string; hot: string; text: string };
+type Inks = { cold: string; hot: string; text: string };
 /** What stands left of the cells. */
 export const LABELS = 44;
 /** Rows that are lower than this have no names. */
@@ -50,7 +50,7 @@ function pictureOf(heat: Heat, inks: Inks): OffscreenCanvas {
 }
 
 /** What is in sight of a map whose rows are `row` pixels high: from `top` on, `height` pixels. */
-export type Sight = { width: number; height: number; top: number; row: number };
+type Sight = { width: number; height: number; top: number; row: number };
 
 /** Draws the rows in sight, with the numbers of their ranks where there is room. */
 export function paintHeat(

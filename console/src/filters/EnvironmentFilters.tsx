@@ -9,7 +9,7 @@ import { FilterBar } from './FilterBar';
 import { type FilterField, readFilters, writeFilters } from './schema';
 
 /** What the address says of a list of environments. */
-export type NarrowSearch = { q?: string; sort?: Order } & Partial<Record<NarrowedBy, string>>;
+type NarrowSearch = { q?: string; sort?: Order } & Partial<Record<NarrowedBy, string>>;
 export type NarrowPatch = Record<string, string | undefined>;
 
 /** Those that the address asks for, in its order. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { strictly } from './address';
+import { strictly, text } from './address';
 
 const read = strictly((search) => (search.tab === 'logs' ? { tab: 'logs' } : {}));
 
@@ -10,4 +10,8 @@ test('what a reader does not take is gone', () => {
   expect(met({ tab: 'logs', q: { a: 1 } })).toEqual({ tab: 'logs', q: undefined });
   expect(met({ tab: 'nonsense' })).toEqual({ tab: undefined });
   expect(met({})).toEqual({});
+});
+
+test('what looks like a number is a text too', () => {
+  expect(['bert', '', 7, null, { a: 1 }].map(text)).toEqual(['bert', undefined, '7', undefined, undefined]);
 });

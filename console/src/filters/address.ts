@@ -8,3 +8,9 @@ export function strictly<T extends object>(read: (search: Record<string, unknown
     return { ...unread, ...read(search) };
   };
 }
+
+/** A text of the address. A router takes what looks like a number for one. */
+export function text(value: unknown): string | undefined {
+  const found = typeof value === 'number' ? String(value) : value;
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}

@@ -1,3 +1,5 @@
+import { text } from './address';
+
 /** One thing that a list can be narrowed by. */
 export type FilterField = {
   /** Its name in the address and in the API's filter. */
@@ -15,8 +17,7 @@ export type FilterValues = Record<string, string[]>;
 export function readFilters(search: Record<string, unknown>, names: readonly string[]): FilterValues {
   const values: FilterValues = {};
   for (const key of names) {
-    const text = search[key];
-    const chosen = typeof text === 'string' || typeof text === 'number' ? String(text).split(',').filter(Boolean) : [];
+    const chosen = text(search[key])?.split(',').filter(Boolean) ?? [];
     if (chosen.length > 0) values[key] = chosen;
   }
   return values;
@@ -34,11 +35,11 @@ function quoted(value: string): string {
 }
 
 /** The API's filter: `status=running,busy zone="a b" name~bert`. Undefined where nothing is asked for. */
-export function toQuery(values: FilterValues, text = ''): string | undefined {
+export function toQuery(values: FilterValues, name = ''): string | undefined {
   const parts = Object.entries(values)
     .filter(([, chosen]) => chosen.length > 0)
     .map(([key, chosen]) => `${key}=${quoted(chosen.join(','))}`);
-  if (text.trim().replaceAll('"', '') !== '') parts.push(`name~${quoted(text.trim())}`);
+  if (name.trim().replaceAll('"', '') !== '') parts.push(`name~${quoted(name.trim())}`);
   return parts.length > 0 ? parts.join(' ') : undefined;
 }
 

@@ -1,7 +1,7 @@
 export type Frame = { id: string | null; kind: string; data: string | null };
 
 /** One block of an event stream. */
-export function parseFrame(block: string): Frame {
+function parseFrame(block: string): Frame {
   const frame: Frame = { id: null, kind: 'message', data: null };
   for (const line of block.split('\n')) {
     const at = line.indexOf(':');

@@ -5,7 +5,7 @@ import { holding } from './lock';
 /** `live`: the stream speaks; `waiting`: it is being opened again; `mute`: it stays silent, so that one has to ask. */
 export type StreamState = 'live' | 'waiting' | 'mute';
 
-export type StreamOptions = {
+type StreamOptions = {
   path: string;
   /** Where to go on; without it a stream begins with what happens now. */
   cursor?: string | null;

@@ -3,7 +3,7 @@ import type { Event } from '~/api/types';
 import { holding } from './lock';
 import { follow, type StreamState } from './stream';
 
-export type Heard = { events: Event[]; reset: boolean };
+type Heard = { events: Event[]; reset: boolean };
 type Told =
   | { type: 'heard'; heard: Heard; cursor: string | null }
   | { type: 'state'; state: StreamState }

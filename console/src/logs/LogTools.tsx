@@ -52,7 +52,7 @@ export function LogTools(props: LogToolsProps) {
           { value: 'all', label: w.logs.allStreams },
           { value: 'stdout', label: 'stdout' },
           { value: 'stderr', label: 'stderr' },
-          { value: 'hang', label: 'hang' },
+          { value: 'hang', label: w.logs.hang },
         ]}
         onChange={(stream) => onSearch({ stream: stream === 'all' ? undefined : stream })}
         className="!min-w-28"

@@ -1,5 +1,5 @@
 /** A run of text with one look; the look is a set of classes, never a colour of its own. */
-export type Span = { text: string; look: string };
+type Span = { text: string; look: string };
 
 type Style = { fg: number | null; bg: number | null; bold: boolean; dim: boolean; italic: boolean; underline: boolean };
 

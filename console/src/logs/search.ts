@@ -58,7 +58,7 @@ export const searchQuery = ({ taskId, text, ranks, stream, attempt }: LogQuestio
     getNextPageParam: (last) => last.nextPageToken ?? undefined,
   });
 
-export type Hit = LogMatch & { key: string };
+type Hit = LogMatch & { key: string };
 
 /** The matches of the wanted ranks, with the keys of their lines. */
 export function hitsOf(pages: readonly { attempt: number; items: readonly LogMatch[] }[], ranks: RankFilter): Hit[] {

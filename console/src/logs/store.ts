@@ -6,7 +6,7 @@ import { onlyRank, type RankFilter, wantsRank } from './ranks';
 import { LogWindow, type Reach } from './window';
 
 /** What is looked at: of which task, which ranks, which stream, which attempt. */
-export type LogSelection = {
+type LogSelection = {
   taskId: string;
   ranks: RankFilter;
   stream: StreamKind | null;

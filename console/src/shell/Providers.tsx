@@ -8,7 +8,6 @@ import { Live } from '~/live/Live';
 import { router } from '~/routes';
 import { type Labels, LabelsProvider } from '~/ui/Labels';
 import { ToastProvider } from '~/ui/Toast';
-import { TooltipProvider } from '~/ui/Tooltip';
 import { followSystemTheme } from '~/ui/theme';
 import { useWords } from '~/words';
 
@@ -48,13 +47,11 @@ export function Providers() {
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={client}>
         <LabelsProvider value={labels}>
-          <TooltipProvider>
-            <ToastProvider>
-              <Live>
-                <RouterProvider router={router} />
-              </Live>
-            </ToastProvider>
-          </TooltipProvider>
+          <ToastProvider>
+            <Live>
+              <RouterProvider router={router} />
+            </Live>
+          </ToastProvider>
         </LabelsProvider>
       </QueryClientProvider>
     </CSPProvider>

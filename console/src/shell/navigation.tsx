@@ -25,7 +25,7 @@ type PagePath =
   | '/models'
   | '/settings';
 
-export type Destination = {
+type Destination = {
   to: PagePath;
   label: (w: Words) => string;
   icon: ComponentType<SVGProps<SVGSVGElement>>;

@@ -1,6 +1,7 @@
-import type { ReactNode } from 'react';
+import { Children, type ReactNode } from 'react';
 import { classes } from './classes';
 import { InfoIcon, WarnIcon } from './icons';
+import { prose } from './prose';
 
 type BannerTone = 'info' | 'warn' | 'bad';
 const TONES: Record<BannerTone, string> = {
@@ -17,7 +18,7 @@ export function Banner({ tone, children, className }: { tone: BannerTone; childr
       className={classes('flex items-start gap-2 rounded-md border px-3 py-2 text-sm', TONES[tone], className)}
     >
       {tone === 'info' ? <InfoIcon className="mt-0.5 shrink-0" /> : <WarnIcon className="mt-0.5 shrink-0" />}
-      <div className="min-w-0 flex-1 [overflow-wrap:anywhere]">{children}</div>
+      <div className="min-w-0 flex-1 [overflow-wrap:anywhere]">{Children.map(children, prose)}</div>
     </div>
   );
 }

@@ -1,9 +1,9 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 import { classes } from './classes';
 
-export type ButtonTone = 'primary' | 'plain' | 'ghost' | 'danger';
+type ButtonTone = 'primary' | 'plain' | 'ghost' | 'danger';
 
-export type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   tone?: ButtonTone;
   size?: 'sm' | 'md' | 'lg';
   icon?: ReactNode;
@@ -58,7 +58,7 @@ export function Button({
   );
 }
 
-export function Spinner() {
+function Spinner() {
   return (
     <svg viewBox="0 0 16 16" width="14" height="14" className="animate-spin" aria-hidden="true">
       <circle

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { classes } from './classes';
+import { prose } from './prose';
 
 type CardProps = {
   title?: ReactNode;
@@ -22,10 +23,17 @@ export function Card({ title, note, actions, children, className, bodyClass }: C
             isEmpty ? '' : 'border-b border-line',
           )}
         >
-          <h2 className={classes('text-sm font-semibold', note !== undefined && 'max-w-2/3 shrink-0')}>{title}</h2>
+          <h2
+            className={classes(
+              'text-sm font-semibold [overflow-wrap:anywhere]',
+              note !== undefined && 'max-w-2/3 shrink-0',
+            )}
+          >
+            {title}
+          </h2>
           {note ? (
             <span className="order-last w-full min-w-0 text-xs text-muted sm:order-none sm:line-clamp-2 sm:w-auto">
-              {note}
+              {prose(note)}
             </span>
           ) : null}
           <div className="ml-auto flex shrink-0 items-center gap-2">{actions}</div>

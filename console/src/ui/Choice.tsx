@@ -20,7 +20,7 @@ export function Choice<V extends string>({ label, value, options, onChange, isLa
           <label
             key={option.value}
             className={classes(
-              'inline-flex cursor-pointer items-center rounded px-3 text-sm transition-colors has-focus-visible:outline-2 has-focus-visible:outline-accent',
+              'inline-flex cursor-pointer items-center rounded px-3 text-sm whitespace-nowrap transition-colors has-focus-visible:outline-2 has-focus-visible:outline-accent',
               option.value === value
                 ? 'bg-raised font-medium text-text shadow-sm inset-ring inset-ring-line'
                 : 'text-muted hover:text-text',

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from './Button';
 import { Dialog } from './Dialog';
+import { prose } from './prose';
 
 type ConfirmProps = {
   open: boolean;
@@ -32,7 +33,7 @@ export function Confirm({ open, onClose, onConfirm, title, text, confirm, cancel
         </>
       }
     >
-      <p className="text-sm text-muted">{text}</p>
+      <p className="text-sm text-muted [overflow-wrap:anywhere]">{prose(text)}</p>
     </Dialog>
   );
 }

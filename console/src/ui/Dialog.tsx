@@ -4,6 +4,7 @@ import { IconButton } from './Button';
 import { classes } from './classes';
 import { CloseIcon } from './icons';
 import { useLabels } from './Labels';
+import { prose } from './prose';
 
 type DialogProps = {
   open: boolean;
@@ -48,9 +49,11 @@ export function Dialog({
         >
           <header className="flex items-start gap-3 px-5 pt-4 pb-2">
             <div className="min-w-0 flex-1">
-              <Base.Title className="text-lg font-semibold">{title}</Base.Title>
+              <Base.Title className="text-lg font-semibold [overflow-wrap:anywhere]">{title}</Base.Title>
               {description ? (
-                <Base.Description className="mt-1 text-sm text-muted">{description}</Base.Description>
+                <Base.Description className="mt-1 text-sm text-muted [overflow-wrap:anywhere]">
+                  {prose(description)}
+                </Base.Description>
               ) : null}
             </div>
             {isLasting ? null : (

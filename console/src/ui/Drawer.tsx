@@ -7,7 +7,7 @@ import { useLabels } from './Labels';
 type DrawerProps = {
   open: boolean;
   onOpenChange: (open: boolean) => void;
-  title: ReactNode;
+  title: string;
   children: ReactNode;
   footer?: ReactNode;
 };
@@ -21,7 +21,9 @@ export function Drawer({ open, onOpenChange, title, children, footer }: DrawerPr
         <Base.Backdrop className="fade fixed inset-0 z-40 bg-overlay" />
         <Base.Popup className="slide fixed inset-y-0 right-0 z-50 flex w-full max-w-130 flex-col border-l border-line bg-raised shadow-pop">
           <header className="flex items-center gap-3 border-b border-line px-5 py-3">
-            <Base.Title className="min-w-0 flex-1 truncate text-lg font-semibold">{title}</Base.Title>
+            <Base.Title title={title} className="min-w-0 flex-1 truncate text-lg font-semibold">
+              {title}
+            </Base.Title>
             <Base.Close render={<IconButton label={labels.close} className="-mr-2" />}>
               <CloseIcon />
             </Base.Close>

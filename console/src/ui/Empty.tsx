@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Command } from './Copy';
+import { prose } from './prose';
 
 type EmptyProps = {
   title: string;
@@ -19,7 +20,7 @@ export function Empty({ title, hint, command, action, icon }: EmptyProps) {
       ) : null}
       <div className="max-w-110">
         <p className="font-medium">{title}</p>
-        {hint ? <p className="mt-1 text-sm text-muted">{hint}</p> : null}
+        {hint ? <p className="mt-1 text-sm text-muted">{prose(hint)}</p> : null}
       </div>
       {command ? (
         <div className="w-full max-w-140">{typeof command === 'string' ? <Command text={command} /> : command}</div>

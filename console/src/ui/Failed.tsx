@@ -1,6 +1,7 @@
 import { Button } from './Button';
 import { RestartIcon, WarnIcon } from './icons';
 import { useLabels } from './Labels';
+import { prose } from './prose';
 
 type FailedProps = {
   text: string;
@@ -18,8 +19,8 @@ export function Failed({ text, hint, requestId, onRetry }: FailedProps) {
         <WarnIcon />
       </span>
       <div className="max-w-130">
-        <p className="font-medium">{text || labels.failed}</p>
-        {hint ? <p className="mt-1 text-sm text-muted">{hint}</p> : null}
+        <p className="font-medium">{prose(text || labels.failed)}</p>
+        {hint ? <p className="mt-1 text-sm text-muted">{prose(hint)}</p> : null}
         {requestId ? (
           <p className="mt-2 font-mono text-2xs text-faint">
             {labels.requestId} {requestId}

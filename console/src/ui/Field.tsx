@@ -1,6 +1,7 @@
 import { type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useId } from 'react';
 import { classes } from './classes';
 import { SearchIcon } from './icons';
+import { prose } from './prose';
 
 export const INPUT =
   'h-8 rounded-md border text-ellipsis border-line-strong bg-surface px-3 text-sm text-text transition-colors hover:border-faint focus:border-accent focus:outline-2 focus:outline-accent/30 focus:outline-offset-0 aria-invalid:border-bad';
@@ -32,11 +33,11 @@ export function Field({ label, hint, error, isRequired, className, children }: F
       {children({ id, ...(about ? { 'aria-describedby': about } : {}), ...(error ? { 'aria-invalid': true } : {}) })}
       {error ? (
         <p id={about} role="alert" className="text-xs text-bad">
-          {error}
+          {prose(error)}
         </p>
       ) : hint ? (
         <p id={about} className="text-xs text-muted">
-          {hint}
+          {prose(hint)}
         </p>
       ) : null}
     </div>

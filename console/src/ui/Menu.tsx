@@ -11,19 +11,17 @@ export const POPUP_ITEM =
 export function Menu({
   trigger,
   children,
-  align = 'end',
   isOpenAtFirst = false,
 }: {
   trigger: ReactElement;
   children: ReactNode;
-  align?: 'start' | 'end';
   isOpenAtFirst?: boolean;
 }) {
   return (
     <Base.Root defaultOpen={isOpenAtFirst}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
-        <Base.Positioner sideOffset={6} align={align} className="z-50 outline-none">
+        <Base.Positioner sideOffset={6} align="end" className="z-50 outline-none">
           <Base.Popup className={classes(POPUP, 'min-w-44')}>{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>

@@ -15,11 +15,10 @@ type TableProps<T> = {
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
-  onRow?: (row: T) => void;
 };
 
 /** Some rows with columns. Thousands of rows are `VirtualRows`. */
-export function Table<T>({ label, columns, rows, rowKey, onRow }: TableProps<T>) {
+export function Table<T>({ label, columns, rows, rowKey }: TableProps<T>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by the keyboard
     <section aria-label={label} tabIndex={0} className="overflow-x-auto">
@@ -43,11 +42,7 @@ export function Table<T>({ label, columns, rows, rowKey, onRow }: TableProps<T>)
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr
-              key={rowKey(row)}
-              onClick={onRow ? () => onRow(row) : undefined}
-              className={classes('border-b border-line last:border-0', onRow && 'cursor-pointer hover:bg-hover')}
-            >
+            <tr key={rowKey(row)} className="border-b border-line last:border-0">
               {columns.map((column) => (
                 <td
                   key={column.key}

@@ -2,7 +2,7 @@ import { Tabs as Base } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
 import { classes } from './classes';
 
-export type Tab<V extends string = string> = { value: V; label: ReactNode; count?: ReactNode };
+type Tab<V extends string = string> = { value: V; label: ReactNode };
 
 type TabsProps<V extends string> = {
   value: V;
@@ -24,16 +24,13 @@ export function Tabs<V extends string>({ value, onChange, tabs, children, classN
             key={tab.value}
             value={tab.value}
             className={classes(
-              '-mb-px inline-flex h-9 items-center gap-2 border-b-2 px-3 text-sm whitespace-nowrap transition-colors outline-offset-[-2px]',
+              '-mb-px inline-flex h-9 items-center border-b-2 px-3 text-sm whitespace-nowrap transition-colors outline-offset-[-2px]',
               tab.value === value
                 ? 'border-accent font-medium text-text'
                 : 'border-transparent text-muted hover:text-text',
             )}
           >
             {tab.label}
-            {tab.count === undefined ? null : (
-              <span className="rounded bg-sunken px-1.5 text-2xs text-muted">{tab.count}</span>
-            )}
           </Base.Tab>
         ))}
       </Base.List>

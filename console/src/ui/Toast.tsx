@@ -1,9 +1,9 @@
 import { Toast as Base } from '@base-ui/react/toast';
 import type { ReactNode } from 'react';
 import { IconButton } from './Button';
-import { classes } from './classes';
 import { CheckIcon, CloseIcon, InfoIcon, WarnIcon } from './icons';
 import { useLabels } from './Labels';
+import { prose } from './prose';
 
 const manager = Base.createToastManager();
 
@@ -13,8 +13,8 @@ type ToastTone = 'good' | 'bad' | 'info';
 export function toast(tone: ToastTone, title: string, description?: string | null): () => void {
   const id = manager.add({
     type: tone,
-    title,
-    ...(description ? { description } : {}),
+    title: prose(title),
+    ...(description ? { description: prose(description) } : {}),
     timeout: tone === 'bad' ? 10_000 : 5_000,
     priority: tone === 'bad' ? 'high' : 'low',
   });
@@ -48,14 +48,12 @@ function Toasts() {
     <Base.Root
       key={item.id}
       toast={item}
-      className={classes(
-        'fade flex items-start gap-3 rounded-lg border border-line bg-raised py-3 pr-2 pl-4 shadow-pop',
-      )}
+      className="fade flex items-start gap-3 rounded-lg border border-line bg-raised py-3 pr-2 pl-4 shadow-pop"
     >
       {ICONS[(item.type as ToastTone | undefined) ?? 'info']}
       <div className="min-w-0 flex-1">
-        <Base.Title className="text-sm font-medium" />
-        <Base.Description className="mt-0.5 text-sm break-words text-muted" />
+        <Base.Title className="text-sm font-medium [overflow-wrap:anywhere]" />
+        <Base.Description className="mt-0.5 text-sm text-muted [overflow-wrap:anywhere]" />
       </div>
       <Base.Close render={<IconButton label={labels.dismiss} size="sm" />}>
         <CloseIcon />

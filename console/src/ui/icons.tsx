@@ -80,15 +80,6 @@ export const StopIcon = icon(<path d="M4 4h8v8H4z" />);
 export const PlayIcon = icon(<path d="M4.5 3v10l8-5z" />);
 export const RestartIcon = icon(<path d="M13 8a5 5 0 1 1-1.6-3.66M13 2.5v2.75h-2.75" />);
 export const DownloadIcon = icon(<path d="M8 2.5v8M4.5 7.5 8 11l3.5-3.5M2.5 13.5h11" />);
-export const FilterIcon = icon(<path d="M2 3.5h12L9.5 8.5v4l-3 1.5V8.5z" />);
-export const LinkIcon = icon(
-  <path d="M6.5 9.5l3-3M7 4.5 8.5 3a3.2 3.2 0 0 1 4.5 4.5L11.5 9M9 11.5 7.5 13A3.2 3.2 0 0 1 3 8.5L4.5 7" />,
-);
-export const KeyboardIcon = icon(<path d="M1.5 4h13v8h-13zM4 6.5h.01M6.5 6.5h.01M9 6.5h.01M11.5 6.5h.01M5 9.5h6" />);
-export const TerminalIcon = icon(<path d="m3 4.5 3.5 3.5L3 11.5M8.5 12H13" />);
-export const BranchIcon = icon(
-  <path d="M4.5 5.5v5M4.5 3.5h.01M4.5 12.5h.01M11.5 4.5v1.5a2 2 0 0 1-2 2h-5M11.5 3.5h.01" />,
-);
 export const PinIcon = icon(
   <>
     <path d="M8 14s4.5-4.3 4.5-7.5a4.5 4.5 0 0 0-9 0C3.5 9.7 8 14 8 14z" />

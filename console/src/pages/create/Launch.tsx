@@ -8,7 +8,7 @@ import type { Mode } from './modes';
 import { withMaster } from './selection';
 import type { PartProps } from './useCreate';
 
-const NEW = { name: 'new-env', zone: '北京可用区A', workers: '2', kind: 'jupyter' } as const;
+const NEW = { name: 'new-env', workers: '2', kind: 'jupyter' } as const;
 
 type LaunchProps = PartProps & { environments: readonly Environment[]; modes: readonly Mode[] };
 

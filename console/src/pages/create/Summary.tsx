@@ -8,6 +8,7 @@ import { Banner } from '~/ui/Banner';
 import { Card } from '~/ui/Card';
 import { CheckIcon, GlobeIcon } from '~/ui/icons';
 import { Badge } from '~/ui/Pill';
+import { prose } from '~/ui/prose';
 import { useWords } from '~/words';
 import { AutoTotals } from './AutoTotals';
 import type { Form } from './form';
@@ -139,7 +140,7 @@ function Notes({ zones: zoneCount, preview }: { zones: number; preview: UseQuery
       {warnings.map(({ id, text, hint }) => (
         <Banner key={id} tone="warn">
           {tell(text)}
-          {hint ? <span className="block text-xs">{advise(hint)}</span> : null}
+          {hint ? <span className="block text-xs">{prose(advise(hint))}</span> : null}
         </Banner>
       ))}
       {refusal ? (

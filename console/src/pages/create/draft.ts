@@ -1,7 +1,14 @@
 import { EMPTY, type Form } from './form';
 
+export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
+
+const NAME = 'fermi.create';
+const OF_CLONES = `${NAME}.`;
+/** Of so many clones the drafts are kept; those that were changed longest ago go. */
+const MOST_CLONES = 5;
+
 /** A new task has its draft, and so has the clone of each task. */
-const nameOf = (from: string | null) => (from === null ? 'fermi.create' : `fermi.create.${from}`);
+const nameOf = (from: string | null) => (from === null ? NAME : `${OF_CLONES}${from}`);
 
 /** What was begun and not sent. */
 export function readDraft(store: Pick<Storage, 'getItem'>, from: string | null): Form | null {
@@ -18,9 +25,10 @@ export function readDraft(store: Pick<Storage, 'getItem'>, from: string | null):
   }
 }
 
-export function keepDraft(store: Pick<Storage, 'setItem'>, from: string | null, form: Form) {
+export function keepDraft(store: Store, from: string | null, form: Form, now = Date.now()) {
   try {
-    store.setItem(nameOf(from), JSON.stringify({ from, form }));
+    store.setItem(nameOf(from), JSON.stringify({ from, form, at: now }));
+    forgetOldest(store);
   } catch {
     // Without storage a draft lasts as long as the page.
   }
@@ -31,5 +39,22 @@ export function dropDraft(store: Pick<Storage, 'removeItem'>, from: string | nul
     store.removeItem(nameOf(from));
   } catch {
     // Nothing was kept.
+  }
+}
+
+function forgetOldest(store: Store) {
+  const names = Array.from({ length: store.length }, (_, at) => store.key(at) ?? '');
+  const clones = names.filter((name) => name.startsWith(OF_CLONES));
+  if (clones.length <= MOST_CLONES) return;
+  const aged = clones.map((name) => ({ name, at: changedAt(store.getItem(name)) }));
+  for (const { name } of aged.sort((a, b) => b.at - a.at).slice(MOST_CLONES)) store.removeItem(name);
+}
+
+/** What cannot be read, or is of an older page, is the oldest. */
+function changedAt(kept: string | null): number {
+  try {
+    return (JSON.parse(kept ?? 'null') as { at?: number } | null)?.at ?? 0;
+  } catch {
+    return 0;
   }
 }

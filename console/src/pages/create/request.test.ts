@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { Task } from '~/api/types';
-import { dropDraft, keepDraft, readDraft } from './draft';
 import { EMPTY, type Form, formOf } from './form';
 import { previewOf, requestOf, variablesOf } from './request';
 
@@ -131,24 +130,4 @@ test('a clone asks for what the task asked for', () => {
     policies: { restart: { maxRestarts: 1 }, nodeLostAfter: 30 },
     labels: { team: 'nlp' },
   });
-});
-
-test('a draft comes back where it was begun, and nowhere else', () => {
-  const kept = new Map<string, string>();
-  const store = {
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-    removeItem: (key: string) => void kept.delete(key),
-  };
-  expect(readDraft(store, null)).toBeNull();
-  keepDraft(store, 'task-3', form({ taskName: 'x' }));
-  expect(readDraft(store, 'task-3')).toEqual(form({ taskName: 'x' }));
-  expect(readDraft(store, null)).toBeNull();
-  keepDraft(store, null, form({ taskName: 'new' }));
-  expect(readDraft(store, 'task-3')).toEqual(form({ taskName: 'x' }));
-  dropDraft(store, 'task-3');
-  expect(readDraft(store, 'task-3')).toBeNull();
-  expect(readDraft(store, null)).toEqual(form({ taskName: 'new' }));
-  store.setItem('fermi.create', '{nonsense');
-  expect(readDraft(store, null)).toBeNull();
 });

@@ -61,7 +61,7 @@ function strategyOf(form: Form) {
 }
 
 /** `KEY=VALUE` with spaces or commas between them. */
-export function labelsOf(text: string): Record<string, string> {
+function labelsOf(text: string): Record<string, string> {
   return variablesOf(text.split(/[\s,，]+/).join('\n'));
 }
 

@@ -1,4 +1,5 @@
 import { NARROWED_BY, type NarrowedBy, ORDERS, type Order } from '~/api/environments';
+import { text } from '~/filters/address';
 import { MODES, type Mode } from './modes';
 
 export const TABS = ['yaml', 'cli', 'curl'] as const;
@@ -19,13 +20,11 @@ export type CreateSearch = {
 } & Partial<Record<NarrowedBy, string>>;
 
 export function readSearch(search: Record<string, unknown>): CreateSearch {
-  const text = (key: string) => {
-    const value = search[key];
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-  };
   const found: CreateSearch = {};
-  for (const key of ['from', 'env', 'model', 'q', ...NARROWED_BY] as const)
-    if (text(key) !== '') found[key] = text(key);
+  for (const key of ['from', 'env', 'model', 'q', ...NARROWED_BY] as const) {
+    const value = text(search[key]);
+    if (value) found[key] = value;
+  }
   const mode = MODES.find((one) => one === search.mode);
   const tab = TABS.find((one) => one === search.tab);
   const sort = ORDERS.find((one) => one === search.sort);

@@ -12,7 +12,7 @@ import type { Form } from './form';
 import { anchor, type Part, partOf } from './refusal';
 
 /** What was refused, and where. */
-export type Refused = { part: Part | null; text: string };
+type Refused = { part: Part | null; text: string };
 /** What each part of the page gets. */
 export type PartProps = { form: Form; set: (patch: Partial<Form>) => void; refused: Refused | null };
 

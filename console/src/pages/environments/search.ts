@@ -1,4 +1,5 @@
 import { NARROWED_BY, type NarrowedBy, ORDERS, type Order } from '~/api/environments';
+import { text } from '~/filters/address';
 
 /** What the address of this page holds behind the question mark. */
 export type EnvironmentsSearch = {
@@ -12,8 +13,8 @@ export type EnvironmentsSearch = {
 export function readSearch(search: Record<string, unknown>): EnvironmentsSearch {
   const found: EnvironmentsSearch = {};
   for (const key of ['q', 'env', ...NARROWED_BY] as const) {
-    const value = search[key];
-    if ((typeof value === 'string' && value !== '') || typeof value === 'number') found[key] = String(value);
+    const value = text(search[key]);
+    if (value) found[key] = value;
   }
   const sort = ORDERS.find((order) => order === search.sort);
   return { ...found, ...(search.view === 'table' ? { view: 'table' } : {}), ...(sort ? { sort } : {}) };

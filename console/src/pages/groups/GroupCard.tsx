@@ -1,10 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError } from '~/api/error';
 import { type Group, groupCalls } from '~/api/groups';
 import { keys } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
+import { useAct } from '~/api/useAct';
 import { useDenied, useWhyNot } from '~/api/useWhyNot';
 import { Button, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
@@ -20,26 +19,24 @@ type Asked = 'config' | 'start' | 'stop' | 'delete' | null;
 
 export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: boolean; onShow: () => void }) {
   const { w, say, number } = useWords();
-  const client = useQueryClient();
   const [asked, setAsked] = useState<Asked>(null);
   const whyNot = useWhyNot();
   const noTasks = useDenied('create');
   const close = () => setAsked(null);
-  const done = async (title: string) => {
-    toast('good', title);
-    close();
-    await client.invalidateQueries({ queryKey: keys.groups });
-  };
-  const failed = (error: Error) => toast('bad', error.message, error instanceof ApiError ? error.hint : null);
-  const stop = useMutation({
-    mutationFn: () => groupCalls.stop(group.id),
-    onSuccess: (answer) => done(w.groups.stopped(number(answer.succeeded))),
-    onError: failed,
+  const stop = useAct({
+    call: () => groupCalls.stop(group.id),
+    changes: [keys.groups],
+    onDone: ({ succeeded, failed }) => {
+      close();
+      if (succeeded > 0) toast('good', w.groups.stopped(number(succeeded)));
+      if (failed > 0) toast('bad', w.training.stopFailed(number(failed)));
+    },
   });
-  const remove = useMutation({
-    mutationFn: () => groupCalls.delete(group.id),
-    onSuccess: () => done(w.groups.deleted),
-    onError: failed,
+  const remove = useAct({
+    call: () => groupCalls.delete(group.id),
+    changes: [keys.groups],
+    done: () => w.groups.deleted,
+    onDone: close,
   });
   const problems = group.checks.filter((check) => check.state === 'failed');
   const first = problems[0];
@@ -100,9 +97,11 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
             key={task.id}
             to="/training/$id"
             params={{ id: task.id }}
-            className="relative inline-flex items-center gap-1.5 hover:text-accent"
+            title={task.name}
+            className="relative inline-flex max-w-full items-center gap-1.5 hover:text-accent"
           >
-            {task.name} <TaskPill task={task} />
+            <span className="truncate">{task.name}</span>
+            <TaskPill task={task} />
           </Link>
         ))}
       </div>
@@ -143,7 +142,7 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
         confirm={w.groups.stop}
         cancel={w.common.cancel}
         isBusy={stop.isPending}
-        onConfirm={() => stop.mutate()}
+        onConfirm={() => stop.mutate(undefined)}
       />
       <Confirm
         open={asked === 'delete'}
@@ -153,7 +152,7 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
         confirm={w.common.delete}
         cancel={w.common.cancel}
         isBusy={remove.isPending}
-        onConfirm={() => remove.mutate()}
+        onConfirm={() => remove.mutate(undefined)}
       />
     </li>
   );

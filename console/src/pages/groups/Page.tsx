@@ -106,15 +106,17 @@ export function Page() {
           {shown ? <RankPanel key={shown.id} group={shown} /> : null}
         </div>
       </div>
-      <CreateDialog
-        open={isCreating}
-        onOpenChange={setCreating}
-        workers={[...ticked]}
-        onCreated={(group) => {
-          setTicked(new Set());
-          choose(group.id);
-        }}
-      />
+      {isCreating ? (
+        <CreateDialog
+          workers={[...ticked]}
+          onCreated={(group) => {
+            setCreating(false);
+            setTicked(new Set());
+            choose(group.id);
+          }}
+          onClose={() => setCreating(false)}
+        />
+      ) : null}
     </>
   );
 }

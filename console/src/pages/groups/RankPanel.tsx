@@ -5,6 +5,7 @@ import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { CheckIcon, InfoIcon, WarnIcon } from '~/ui/icons';
+import { prose } from '~/ui/prose';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
@@ -44,8 +45,8 @@ export function RankPanel({ group }: { group: Group }) {
             <>
               {data.problem ? (
                 <Banner tone="warn" className="m-4">
-                  <p className="font-medium">{advise(data.problem.text)}</p>
-                  {data.problem.hint ? <p>{advise(data.problem.hint)}</p> : null}
+                  <p className="font-medium">{prose(advise(data.problem.text))}</p>
+                  {data.problem.hint ? <p>{prose(advise(data.problem.hint))}</p> : null}
                 </Banner>
               ) : null}
               {data.rows.length > 0 ? (
@@ -110,7 +111,7 @@ function Checks({ checks }: { checks: readonly Check[] }) {
           {ICONS[check.state]}
           <div className="min-w-0">
             <p>{tell(check.text)}</p>
-            {check.hint ? <p className="text-xs text-muted">{advise(check.hint)}</p> : null}
+            {check.hint ? <p className="text-xs text-muted">{prose(advise(check.hint))}</p> : null}
           </div>
         </li>
       ))}

@@ -1,23 +1,20 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { ApiError } from '~/api/error';
+import { useState } from 'react';
+import { ActDialog } from '~/api/ActDialog';
+import { argv } from '~/api/argv';
 import { type Group, groupCalls, type StartGroup } from '~/api/groups';
 import { datasetsQuery, frameworksQuery, keys } from '~/api/queries';
-import { Banner } from '~/ui/Banner';
-import { Button } from '~/ui/Button';
-import { Dialog } from '~/ui/Dialog';
-import { Field, Input } from '~/ui/Field';
 import { SelectField } from '~/ui/SelectField';
+import { TextField } from '~/ui/TextField';
 import { toast } from '~/ui/Toast';
 import { useWords } from '~/words';
-import { argv } from '../../api/argv';
 
 const NONE = 'none';
 
+/** Starts a task on a group. */
 export function StartDialog({ group, onClose }: { group: Group; onClose: () => void }) {
   const { w, number } = useWords();
-  const client = useQueryClient();
   const navigate = useNavigate();
   const frameworks = useQuery(frameworksQuery());
   const datasets = useQuery(datasetsQuery());
@@ -33,87 +30,67 @@ export function StartDialog({ group, onClose }: { group: Group; onClose: () => v
       note: version.path,
     })),
   );
-  const start = useMutation({
-    mutationFn: () => {
-      const words = argv(command) ?? [command];
-      const [datasetId, datasetVersionId] = dataset.split(' ');
-      const body: StartGroup = { taskName: name, framework };
-      if (words.length > 0) body.command = { argv: words, ...(directory ? { workingDirectory: directory } : {}) };
-      if (datasetId && datasetVersionId) Object.assign(body, { datasetId, datasetVersionId });
-      return groupCalls.start(group.id, body);
-    },
-    onSuccess: async (answer) => {
-      void client.invalidateQueries({ queryKey: keys.groups });
-      toast('good', w.groups.started, answer.description);
-      await navigate({ to: '/training/$id', params: { id: answer.taskId } });
-    },
-  });
-  const error = start.error instanceof ApiError ? start.error : null;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    start.mutate();
+  const call = () => {
+    const words = argv(command) ?? [command];
+    const [datasetId, datasetVersionId] = dataset.split(' ');
+    const body: StartGroup = { taskName: name, framework };
+    if (words.length > 0) body.command = { argv: words, ...(directory ? { workingDirectory: directory } : {}) };
+    if (datasetId && datasetVersionId) Object.assign(body, { datasetId, datasetVersionId });
+    return groupCalls.start(group.id, body);
   };
   return (
-    <Dialog
-      open
-      onOpenChange={onClose}
+    <ActDialog
       title={w.groups.startTitle(group.name)}
       description={w.groups.startNote(number(group.worldSize ?? 0))}
-      footer={
-        <>
-          <Button onClick={onClose}>{w.common.cancel}</Button>
-          <Button tone="primary" type="submit" form="group-start" isBusy={start.isPending}>
-            {w.groups.start}
-          </Button>
-        </>
-      }
+      submit={w.groups.start}
+      call={call}
+      changes={[keys.groups]}
+      onDone={({ taskId, description }) => {
+        toast('good', w.groups.started, description);
+        void navigate({ to: '/training/$id', params: { id: taskId } });
+      }}
+      onClose={onClose}
     >
-      <form id="group-start" onSubmit={submit} className="flex flex-col gap-4">
-        {start.error ? (
-          <Banner tone="bad">
-            {error?.text || w.common.unreachable} {error?.hint}
-          </Banner>
-        ) : null}
-        <Field label={w.groups.taskName} isRequired>
-          {(props) => <Input {...props} value={name} onChange={(event) => setName(event.currentTarget.value)} />}
-        </Field>
-        <Field label={w.groups.command} hint={w.groups.commandHint}>
-          {(props) => (
-            <Input
-              {...props}
-              className="font-mono"
-              value={command}
-              placeholder="examples/train_ddp.py --epochs 10"
-              onChange={(event) => setCommand(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label={w.groups.directory}>
-          {(props) => (
-            <Input
-              {...props}
-              className="font-mono"
-              value={directory}
-              placeholder="/workspace/project"
-              onChange={(event) => setDirectory(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <SelectField
-            label={w.groups.framework}
-            value={framework}
-            onChange={setFramework}
-            options={(frameworks.data?.items ?? []).map((card) => ({ value: card.value, label: card.label }))}
+      {(refusedAt) => (
+        <>
+          <TextField
+            label={w.groups.taskName}
+            isRequired
+            error={refusedAt('taskName')}
+            value={name}
+            onChange={setName}
           />
-          <SelectField
-            label={w.groups.dataset}
-            value={dataset}
-            onChange={setDataset}
-            options={[{ value: NONE, label: w.groups.noDataset }, ...versions]}
+          <TextField
+            label={w.groups.command}
+            hint={w.groups.commandHint}
+            className="font-mono"
+            value={command}
+            placeholder="examples/train_ddp.py --epochs 10"
+            onChange={setCommand}
           />
-        </div>
-      </form>
-    </Dialog>
+          <TextField
+            label={w.groups.directory}
+            className="font-mono"
+            value={directory}
+            placeholder="/workspace/project"
+            onChange={setDirectory}
+          />
+          <div className="grid gap-4 sm:grid-cols-2">
+            <SelectField
+              label={w.groups.framework}
+              value={framework}
+              onChange={setFramework}
+              options={(frameworks.data?.items ?? []).map((card) => ({ value: card.value, label: card.label }))}
+            />
+            <SelectField
+              label={w.groups.dataset}
+              value={dataset}
+              onChange={setDataset}
+              options={[{ value: NONE, label: w.groups.noDataset }, ...versions]}
+            />
+          </div>
+        </>
+      )}
+    </ActDialog>
   );
 }

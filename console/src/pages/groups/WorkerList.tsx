@@ -1,9 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useRef } from 'react';
-import { ApiError } from '~/api/error';
 import { type Group, groupCalls, type WorkerRow, type WorkerStatus } from '~/api/groups';
 import { keys } from '~/api/queries';
+import { useAct } from '~/api/useAct';
 import { useDenied, useWhyNot } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Checkbox } from '~/ui/Checkbox';
@@ -12,7 +11,6 @@ import { SearchInput } from '~/ui/Field';
 import { ChevronDownIcon, PlusIcon } from '~/ui/icons';
 import { Menu, MenuItem, MenuSeparator } from '~/ui/Menu';
 import { Pill, type Tone } from '~/ui/Pill';
-import { toast } from '~/ui/Toast';
 import { VirtualRows } from '~/ui/VirtualRows';
 import { useWords } from '~/words';
 import { ticks } from './selection';
@@ -43,7 +41,6 @@ type WorkerListProps = {
 
 export function WorkerList({ workers, groups, ticked, onTicked, text, onText, onCreate }: WorkerListProps) {
   const { w, number } = useWords();
-  const client = useQueryClient();
   const last = useRef<string | null>(null);
   const unassigned = groups.find((group) => group.isDefault)?.id;
   const wanted = text.trim().toLowerCase();
@@ -52,14 +49,11 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText, on
   );
   const ids = shown.map((worker) => worker.id);
   const tickedHere = ids.filter((id) => ticked.has(id));
-  const move = useMutation({
-    mutationFn: (target: Group) => groupCalls.move(target.id, [...ticked]),
-    onSuccess: async (answer, target) => {
-      toast('good', w.groups.moved(number(answer.moved), target.isDefault ? w.groups.unassigned : target.name));
-      onTicked(new Set());
-      await client.invalidateQueries({ queryKey: keys.groups });
-    },
-    onError: (error) => toast('bad', error.message, error instanceof ApiError ? error.hint : null),
+  const move = useAct({
+    call: (target: Group) => groupCalls.move(target.id, [...ticked]),
+    changes: [keys.groups],
+    done: ({ moved }, target) => w.groups.moved(number(moved), target.isDefault ? w.groups.unassigned : target.name),
+    onDone: () => onTicked(new Set()),
   });
   const whyNot = useWhyNot();
   const noGroups = useDenied('create');
@@ -83,7 +77,12 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText, on
         <div className="ml-auto">
           <Menu
             trigger={
-              <Button tone={ticked.size > 0 ? 'primary' : 'plain'} disabled={ticked.size === 0} isBusy={move.isPending}>
+              <Button
+                tone={ticked.size > 0 ? 'primary' : 'plain'}
+                disabled={ticked.size === 0}
+                title={ticked.size === 0 ? w.groups.tickFirst : undefined}
+                isBusy={move.isPending}
+              >
                 {w.groups.moveTo}
                 <ChevronDownIcon />
               </Button>

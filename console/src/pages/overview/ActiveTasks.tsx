@@ -72,7 +72,7 @@ function ActiveTask({ row }: { row: TaskRow }) {
                 ? w.overview.step(number(progress.step), number(total))
                 : w.overview.stepOnly(number(progress.step))}
             </p>
-            <Progress share={total ? progress.step / total : 0} label={row.name} tone={phaseTone(row.status)} />
+            {total ? <Progress share={progress.step / total} label={row.name} tone={phaseTone(row.status)} /> : null}
           </>
         ) : null}
       </div>

@@ -38,7 +38,7 @@ export function ClusterMap() {
             icon={<ServerIcon />}
             title={w.overview.noEnvironments}
             hint={w.overview.noEnvironmentsHint}
-            command={<JoinCommand joining={{ name: 'my-env', zone: '北京可用区A', workers: '2' }} />}
+            command={<JoinCommand joining={{ name: 'my-env', workers: '2' }} />}
           />
         }
       >

@@ -1,3 +1,5 @@
+import { text } from '~/filters/address';
+
 export const PRECISIONS = ['bf16', 'fp16', 'fp32', 'fp8'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 export const SHOWN = ['strategies', 'layouts'] as const;
@@ -19,11 +21,12 @@ const whole = (value: unknown): number | undefined => {
 };
 
 export function readSearch(search: Record<string, unknown>): PlannerSearch {
+  const [model, env] = [text(search.model), text(search.env)];
   const [seq, batch] = [whole(search.seq), whole(search.batch)];
   const precision = PRECISIONS.find((one) => one === search.precision && one !== 'bf16');
   return {
-    ...(typeof search.model === 'string' ? { model: search.model } : {}),
-    ...(typeof search.env === 'string' && search.env !== '' ? { env: search.env } : {}),
+    ...(model ? { model } : {}),
+    ...(env ? { env } : {}),
     ...(seq ? { seq } : {}),
     ...(batch ? { batch } : {}),
     ...(precision ? { precision } : {}),

@@ -5,6 +5,7 @@ import type { CreateRequest, Environment } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
 import { CheckIcon, WarnIcon } from '~/ui/icons';
+import { prose } from '~/ui/prose';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 
@@ -38,7 +39,7 @@ export function Findings({ chosen }: { chosen: readonly Environment[] }) {
                 <WarnIcon className="mt-0.5 shrink-0 text-warn" />
                 <div>
                   <p>{tell(warning.text)}</p>
-                  {warning.hint ? <p className="text-xs text-muted">{advise(warning.hint)}</p> : null}
+                  {warning.hint ? <p className="text-xs text-muted">{prose(advise(warning.hint))}</p> : null}
                 </div>
               </li>
             ))}

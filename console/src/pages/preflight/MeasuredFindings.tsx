@@ -2,6 +2,7 @@ import type { Finding, Preflight } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Command } from '~/ui/Copy';
 import { CheckIcon, InfoIcon, WarnIcon } from '~/ui/icons';
+import { prose } from '~/ui/prose';
 import { useWords } from '~/words';
 import { bySeverity, type Severity } from './severity';
 
@@ -62,7 +63,7 @@ function Row({ finding, nodes }: { finding: Finding; nodes: Preflight['nodes'] }
             {w.preflight.seen} {say(finding.evidence)}
           </p>
         ) : null}
-        {fix ? <p className="text-xs text-muted">{advise(fix.text)}</p> : null}
+        {fix ? <p className="text-xs text-muted">{prose(advise(fix.text))}</p> : null}
         {fix?.command ? <Command text={fix.command} className="mt-1" /> : null}
       </div>
     </li>

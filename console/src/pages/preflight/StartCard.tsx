@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { quoted } from '~/api/argv';
 import { refusalOf } from '~/api/error';
 import { startPreflight } from '~/api/preflights';
 import { keys } from '~/api/queries';
@@ -26,7 +27,7 @@ export function StartCard({ names, onStarted }: StartCardProps) {
     isQuiet: true,
   });
   const refusal = refusalOf(start.error, w.common);
-  const command = `fermi doctor --nodes ${names.join(',')}${folder ? ` --path ${folder}` : ''}`;
+  const command = `fermi doctor --nodes ${quoted(names.join(','))}${folder ? ` --path ${quoted(folder)}` : ''}`;
   return (
     <Card title={w.preflight.measure} note={w.preflight.measureNote} bodyClass="flex flex-col gap-3 p-4">
       <form

@@ -1,7 +1,7 @@
 import type { Finding } from '~/api/types';
 
 export type Severity = Finding['state'];
-export const SEVERITIES: Severity[] = ['error', 'warning', 'ok', 'skipped'];
+const SEVERITIES: Severity[] = ['error', 'warning', 'ok', 'skipped'];
 
 /** What is worst first; what there is none of is left out. */
 export function bySeverity(findings: readonly Finding[]): { severity: Severity; findings: Finding[] }[] {

@@ -1,6 +1,6 @@
 import type { Environment } from '~/api/types';
 
-export const COMPONENTS = ['agent', 'python', 'torch', 'cuda', 'nccl', 'driver'] as const;
+const COMPONENTS = ['agent', 'python', 'torch', 'cuda', 'nccl', 'driver'] as const;
 export type Component = (typeof COMPONENTS)[number];
 
 export type VersionRow = {

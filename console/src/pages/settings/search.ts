@@ -1,3 +1,5 @@
+import { text } from '~/filters/address';
+
 export const TABS = ['general', 'users', 'tokens', 'join', 'secrets', 'webhooks', 'audit'] as const;
 export type TabName = (typeof TABS)[number];
 
@@ -11,7 +13,6 @@ export type SettingsSearch = {
 
 export function readSearch(search: Record<string, unknown>): SettingsSearch {
   const tab = TABS.find((one) => one === search.tab && one !== 'general');
-  const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
   const [user, kind] = [text(search.user), text(search.kind)];
   return { ...(tab ? { tab } : {}), ...(user ? { user } : {}), ...(kind ? { kind } : {}) };
 }

@@ -13,7 +13,7 @@ export function useRevoke(): { ask: (token: Token) => void; dialog: ReactNode } 
   const revoke = useAct({
     call: ({ id }: Token) => q(client.DELETE('/api/v1/tokens/{id}', { params: { path: { id } } })),
     changes: [keys.tokens],
-    done: (_, { name, id }) => w.settings.tokenRevoked(name || id),
+    done: (_, { name, id, isSession }) => w.settings.tokenRevoked(isSession ? w.settings.browser : name || id),
     onDone: () => setEnding(null),
   });
   const dialog = (
@@ -21,8 +21,8 @@ export function useRevoke(): { ask: (token: Token) => void; dialog: ReactNode } 
       open={ending !== null}
       onClose={() => setEnding(null)}
       onConfirm={() => ending && revoke.mutate(ending)}
-      title={w.settings.revokeTitle(ending?.name || ending?.id || '')}
-      text={w.settings.revokeText}
+      title={ending?.isSession ? w.settings.endSessionTitle : w.settings.revokeTitle(ending?.name || ending?.id || '')}
+      text={ending?.isSession ? w.settings.endSessionText : w.settings.revokeText}
       confirm={ending?.isSession ? w.settings.endSession : w.settings.revoke}
       cancel={w.common.cancel}
       isBusy={revoke.isPending}

@@ -4,6 +4,7 @@ import { useCallback } from 'react';
 import { Loaded, Problem } from '~/api/Loaded';
 import { taskQuery } from '~/api/queries';
 import type { Task } from '~/api/types';
+import { Banner } from '~/ui/Banner';
 import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { PageHeader } from '~/ui/PageHeader';
@@ -12,7 +13,7 @@ import { Tabs } from '~/ui/Tabs';
 import { useWords } from '~/words';
 import { TaskHeader } from './header/TaskHeader';
 import { Why } from './header/Why';
-import { TABS, type TabName, type TaskSearch } from './search';
+import { TABS, type TabName, type TaskSearch, withinAttempts } from './search';
 import { Diagnosis } from './tabs/diagnosis/Diagnosis';
 import { Events } from './tabs/events/Events';
 import { Launch } from './tabs/launch/Launch';
@@ -62,6 +63,9 @@ export function Page() {
   );
 }
 
+/** Tabs that show one attempt at a time. */
+const OF_AN_ATTEMPT: ReadonlySet<TabName> = new Set(['logs', 'launch']);
+
 export type TabProps = {
   task: Task;
   search: TaskSearch;
@@ -69,8 +73,8 @@ export type TabProps = {
 };
 
 function TaskView({ task }: { task: Task }) {
-  const { w } = useWords();
-  const search = route.useSearch();
+  const { w, number } = useWords();
+  const { search, missing } = withinAttempts(route.useSearch(), task.attempt);
   const navigate = route.useNavigate();
   const tab: TabName = search.tab ?? 'overview';
   const onSearch = useCallback<TabProps['onSearch']>(
@@ -96,6 +100,11 @@ function TaskView({ task }: { task: Task }) {
         tabs={TABS.map((value) => ({ value, label: w.task[value] }))}
         className="flex flex-col gap-4"
       >
+        {missing !== null && OF_AN_ATTEMPT.has(tab) ? (
+          <Banner tone="info" className="mb-4">
+            {w.task.attemptMissing(number(missing))}
+          </Banner>
+        ) : null}
         <Panel tab={tab} {...props} />
       </Tabs>
     </>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Task } from '~/api/types';
-import { deviceHours, exitWords, rankTone, shellLine } from './facts';
+import { askedFor, deviceHours, exitWords, rankTone } from './facts';
 
 const HOUR = 3_600_000;
 const task = (gpu: number | null) =>
@@ -15,8 +15,17 @@ test('hours count devices over all attempts', () => {
   expect(deviceHours(task(null), 2.5 * HOUR)).toEqual({ hours: 3, isGpu: false });
 });
 
-test('a command line can be pasted', () => {
-  expect(shellLine(['sh', '-c', "echo it's $RANK"])).toBe(`sh -c 'echo it'\\''s $RANK'`);
+test('what is asked for is known before there are nodes and ranks', () => {
+  const workersOf = (id: string) => ({ 'env-001': 2, 'env-002': 4 })[id];
+  const chosen = (nodeIds: string[], workers = {}) =>
+    askedFor({ launchMode: 'existing', distributed: { enabled: true, nodeIds, workers } }, workersOf);
+  expect(chosen(['env-001', 'env-002'])).toEqual({ nodes: 2, ranks: 6 });
+  expect(chosen(['env-001', 'env-002'], { 'env-002': [1] })).toEqual({ nodes: 2, ranks: 3 });
+  expect(chosen(['env-001', 'env-009'])).toEqual({ nodes: 2, ranks: null });
+  const auto = (launchMode: Task['spec']['launchMode']) =>
+    askedFor({ launchMode, distributed: { enabled: false, nodeIds: [] } }, workersOf);
+  expect(auto({ auto: {} })).toEqual({ nodes: 1, ranks: 1 });
+  expect(auto({ auto: { nodes: 3, gpusPerNode: 8 } })).toEqual({ nodes: 3, ranks: 24 });
 });
 
 test('how a process ended is said in the words of the page', () => {

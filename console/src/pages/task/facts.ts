@@ -13,9 +13,19 @@ export function deviceHours(task: Timed, now: number): { hours: number; isGpu: b
   return { hours: (spent / 3_600_000) * (isGpu ? gpus : Math.max(task.worldSize, task.rankMap.length)), isGpu };
 }
 
-/** Words of a command line, in quotes where a shell would need them. */
-export function shellLine(argv: readonly string[]): string {
-  return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+/** How many nodes and processes are asked for; of processes null where that depends on an environment that is not known. */
+export function askedFor(
+  { launchMode, distributed }: Pick<Task['spec'], 'launchMode' | 'distributed'>,
+  workersOf: (environment: string) => number | undefined,
+): { nodes: number; ranks: number | null } {
+  if (typeof launchMode === 'object' && 'auto' in launchMode) {
+    const { nodes = 1, gpusPerNode, workersPerNode } = launchMode.auto;
+    return { nodes, ranks: nodes * (gpusPerNode ?? workersPerNode ?? 1) };
+  }
+  const { nodeIds, workers } = distributed;
+  const counts = nodeIds.map((id) => workers?.[id]?.length ?? workersOf(id) ?? null);
+  const ranks = counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0);
+  return { nodes: nodeIds.length, ranks };
 }
 
 /** How a process ended. The API says it in English: names of signals are those everywhere, a code is put in words. */

@@ -1,3 +1,4 @@
+import { text } from '~/filters/address';
 import type { LogSearchState } from '~/logs/LogView';
 
 export const TABS = ['overview', 'logs', 'metrics', 'events', 'ranks', 'launch', 'diagnosis'] as const;
@@ -14,14 +15,17 @@ export type TaskSearch = LogSearchState & {
   launch?: 'planned';
 };
 
-const text = (value: unknown): string | undefined => {
-  const found = typeof value === 'number' ? String(value) : value;
-  return typeof found === 'string' && found !== '' ? found : undefined;
-};
 const whole = (value: unknown): number | undefined => {
   const found = Number(text(value));
   return Number.isInteger(found) && found >= 0 ? found : undefined;
 };
+
+/** Without an attempt that is beyond the newest one; which that was is said. Before the first start there is none to choose. */
+export function withinAttempts(search: TaskSearch, newest: number): { search: TaskSearch; missing: number | null } {
+  const { attempt, ...others } = search;
+  if (attempt === undefined || attempt <= newest) return { search, missing: null };
+  return { search: others, missing: newest > 0 ? attempt : null };
+}
 
 export function readSearch(search: Record<string, unknown>): TaskSearch {
   const tab = TABS.find((name) => name === search.tab);

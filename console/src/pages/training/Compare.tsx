@@ -57,8 +57,18 @@ export function Compare({ ids }: { ids: readonly string[] }) {
     },
     { key: 'status', head: w.training.status, cell: (task) => <TaskPill task={task} /> },
     { key: 'framework', head: w.training.framework, cell: (task) => <Framework value={task.framework ?? ''} /> },
-    { key: 'ranks', head: w.training.ranks, align: 'right', cell: (task) => number(task.worldSize) },
-    { key: 'step', head: w.training.progress, align: 'right', cell: (task) => number(task.progress?.step ?? 0) },
+    {
+      key: 'ranks',
+      head: w.training.ranks,
+      align: 'right',
+      cell: (task) => (task.worldSize > 0 ? number(task.worldSize) : '–'),
+    },
+    {
+      key: 'step',
+      head: w.training.progress,
+      align: 'right',
+      cell: (task) => (task.progress ? number(task.progress.step) : '–'),
+    },
     {
       key: 'loss',
       head: w.training.loss,

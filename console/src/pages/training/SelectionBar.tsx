@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client, q } from '~/api/client';
+import { deleteTasks } from '~/api/deleteTasks';
 import { keys } from '~/api/queries';
 import type { TaskRow } from '~/api/types';
 import { useAct } from '~/api/useAct';
@@ -40,8 +41,11 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
   const [verb, setVerb] = useState<Verb>('stop');
   const open = (of: Verb) => chosen.filter((row) => whyNotOne(row, of) === null);
   const act = useAct({
-    call: (action: Verb) =>
-      q(client.POST('/api/v1/training-tasks/bulk', { body: { action, ids: open(action).map(({ id }) => id) } })),
+    call: (action: Verb) => {
+      const ids = open(action).map(({ id }) => id);
+      if (action === 'delete') return deleteTasks(ids);
+      return q(client.POST('/api/v1/training-tasks/bulk', { body: { action, ids } }));
+    },
     changes: [keys.tasks, keys.overview],
     onDone: (answer, action) => {
       setAsked(null);
@@ -78,7 +82,7 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
     <div
       role="toolbar"
       aria-label={w.training.selected(number(chosen.length))}
-      className="flex items-center gap-2 rounded-md bg-accent-soft px-3 py-1.5"
+      className="flex flex-wrap items-center gap-2 rounded-md bg-accent-soft px-3 py-1.5"
     >
       <span className="text-sm text-accent">{w.training.selected(number(chosen.length))}</span>
       <Button

@@ -101,7 +101,9 @@ function RowProgress({ row }: { row: TaskRow }) {
         {number(progress.step)}
         {total ? ` / ${number(total)}` : null}
       </span>
-      <Progress share={total ? progress.step / total : 0} label={w.training.progress} tone={phaseTone(row.status)} />
+      {total ? (
+        <Progress share={progress.step / total} label={w.training.progress} tone={phaseTone(row.status)} />
+      ) : null}
     </>
   );
 }

@@ -1,3 +1,5 @@
+import { text } from '~/filters/address';
+
 export const SORTS = ['createdAt desc', 'updatedAt desc', 'name asc', 'status asc', 'priority desc'] as const;
 export type Sort = (typeof SORTS)[number];
 export const FILTERS = ['status', 'environment'] as const;
@@ -13,11 +15,9 @@ export type TrainingSearch = {
   x?: 'time';
 };
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
-
 export function readSearch(search: Record<string, unknown>): TrainingSearch {
-  const q = typeof search.q === 'number' ? String(search.q) : text(search.q);
-  const [status, environment, compare] = [text(search.status), text(search.environment), text(search.compare)];
+  const [q, status] = [text(search.q), text(search.status)];
+  const [environment, compare] = [text(search.environment), text(search.compare)];
   const sort = SORTS.find((one) => one === search.sort && one !== SORTS[0]);
   return {
     ...(q ? { q } : {}),

@@ -23,7 +23,6 @@ export const common: Words['common'] = {
   createdAt: 'Created',
   description: 'Description',
   path: 'Path',
-  version: 'Version',
   noMatch: 'Nothing matches',
   more: 'More',
   dismiss: 'Dismiss',
@@ -34,5 +33,4 @@ export const common: Words['common'] = {
   notFound: 'There is no such page',
   notFoundHint: 'The address may be wrong, or what it showed was deleted.',
   backHome: 'Back to the overview',
-  total: (n) => `${n} in all`,
 };

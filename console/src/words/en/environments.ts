@@ -17,7 +17,7 @@ export const environments: Words['environments'] = {
   joinWorkers: 'Workers',
   joinWorkersHint: 'Without GPUs; with GPUs there is one for each',
   joinMake: 'Make the command',
-  joinToken: 'Makes a command with a token, to be run on the machine that joins; in a terminal it is fermi env join.',
+  joinToken: 'Makes a command with a token, to be run on the machine that joins; in a terminal it is `fermi env join`.',
   joinOnce:
     'The token in the command is shown this once: copy it now. Once joined, the agent keeps a credential of its own.',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: 'Custom' },

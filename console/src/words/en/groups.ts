@@ -31,6 +31,7 @@ export const groups: Words['groups'] = {
   selected: (n) => `${n} selected`,
   unassigned: 'No group',
   moveTo: 'Move to',
+  tickFirst: 'Tick the workers to be moved first',
   moved: (n, group) => `${many(n, 'worker')} moved to ${group}`,
   selectAll: 'Select all',
   searchWorkers: 'Search workers',

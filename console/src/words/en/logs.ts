@@ -13,6 +13,7 @@ export const logs: Words['logs'] = {
   ranksHint: 'e.g. 0,4-7',
   ranksWrong: 'Write 0,4-7',
   allStreams: 'All output',
+  hang: 'Stacks of hangs',
   stream: 'Stream',
   wrap: 'Wrap lines',
   firstError: 'First error',

@@ -140,10 +140,12 @@ export const settings: Words['settings'] = {
   expiresIn: (span) => `in ${span}`,
   browser: 'Browser session',
   endSession: 'End',
+  endSessionTitle: 'End this browser session?',
+  endSessionText: 'That browser has to log in again.',
   revoke: 'Revoke',
   revokeTitle: (name) => `Revoke ${name}?`,
   revokeText:
-    'Programs and browsers that use it lose access at once. A connected agent stays connected, and needs another token to connect again.',
+    'Programs that use it lose access at once. A connected agent stays connected, and needs another token to connect again.',
   tokenRevoked: (name) => `${name} has ended`,
   noTokens: 'No tokens yet',
   noTokensHint: 'Programs use the API by a token, machines join by one. Create one here, or in a terminal:',

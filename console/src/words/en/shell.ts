@@ -46,7 +46,7 @@ export const shell: Words['shell'] = {
   loggedInAs: 'Logged in as',
   tokenTitle: 'Log in',
   tokenText:
-    "The server's own token is in the file token of its data folder; fermi token create makes one of your own. This browser stays logged in for a week.",
+    "The server's own token is in the file `token` of its data folder; `fermi token create` makes one of your own. This browser stays logged in for a week.",
   tokenLabel: 'Token',
   tokenSave: 'Log in',
   logInText: 'With the name and password that an administrator gave you. This browser stays logged in for a week.',

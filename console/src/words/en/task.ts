@@ -2,7 +2,6 @@ import type { Words } from '../zh';
 import { many } from './many';
 
 export const task: Words['task'] = {
-  title: 'Training task',
   tabs: 'Views of the task',
   overview: 'Overview',
   logs: 'Logs',
@@ -41,6 +40,7 @@ export const task: Words['task'] = {
   noProgressHint: 'A line of JSON to $FERMI_PROGRESS_FILE for each step reports it',
   noProgressEver: 'Never reported',
   world: 'Ranks',
+  wanted: (n) => `${n} asked for`,
   gpuHours: 'GPU-hours',
   workerHours: 'Worker-hours',
   queueBefore: 'Before it',
@@ -117,6 +117,9 @@ export const task: Words['task'] = {
   axis: 'Axis',
   noMetrics: 'No metrics yet',
   noMetricsHint: 'What a script reports is drawn here:',
+  noCourses: 'Nothing can be drawn',
+  noCoursesHint:
+    'Progress arrives, but nothing of it can be drawn: a line needs time (Unix seconds) and a number such as loss.',
   noGpu: 'These nodes report no GPU, so there are no charts of GPUs.',
   training: 'Training',
   machines: 'Machines',
@@ -163,6 +166,7 @@ export const task: Words['task'] = {
   },
   noEvents: 'No events yet',
   attemptOf: (n) => `attempt ${n}`,
+  attemptMissing: (n) => `There is no attempt ${n}: the newest is shown.`,
   argv: 'Command line',
   directory: 'Working directory',
   envAll: 'Variables of every rank',

@@ -21,7 +21,6 @@ export const common = {
   createdAt: '创建时间',
   description: '说明',
   path: '路径',
-  version: '版本',
   noMatch: '没有匹配项',
   more: '更多',
   dismiss: '关闭通知',
@@ -32,5 +31,4 @@ export const common = {
   notFound: '页面不存在',
   notFoundHint: '地址可能有误，或内容已被删除。',
   backHome: '返回总览',
-  total: (n: string) => `共 ${n} 项`,
 };

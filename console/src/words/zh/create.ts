@@ -98,7 +98,7 @@ export const create = {
   variables: '环境变量',
   variablesHint: '每行一个 NAME=VALUE',
   secrets: '密钥',
-  secretsHint: '每行一个 变量=密钥名：写 fermi secret 中的名称，不写值',
+  secretsHint: '每行一个 变量=密钥名：写 `fermi secret` 中的名称，不写值',
   maxRestarts: '失败后最多重启',
   priority: '优先级',
   priorityHint: '数值大者先启动',

@@ -14,7 +14,7 @@ export const environments = {
   joinWorkers: 'Worker 数',
   joinWorkersHint: '没有 GPU 时生效；有 GPU 则每张一个',
   joinMake: '生成接入命令',
-  joinToken: '生成一条带令牌的命令，在要接入的机器上运行即可；也可在终端中运行 fermi env join。',
+  joinToken: '生成一条带令牌的命令，在要接入的机器上运行即可；也可在终端中运行 `fermi env join`。',
   joinOnce: '命令里的令牌只显示这一次，请现在复制。接入后代理保存自己的凭证，不再需要它。',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: '自定义' },
   search: '搜索名称、可用区、镜像、GPU',

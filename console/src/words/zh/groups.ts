@@ -28,6 +28,7 @@ export const groups = {
   selected: (n: string) => `已选 ${n}`,
   unassigned: '未分组',
   moveTo: '移动到',
+  tickFirst: '先勾选要移动的 Worker',
   moved: (n: string, group: string) => `已将 ${n} 个 Worker 移动到“${group}”`,
   selectAll: '全选',
   searchWorkers: '搜索 Worker',

@@ -10,6 +10,7 @@ export const logs = {
   ranksHint: '如 0,4-7',
   ranksWrong: '写法如 0,4-7',
   allStreams: '全部输出',
+  hang: '卡住时的调用栈',
   stream: '输出流',
   wrap: '自动换行',
   firstError: '跳到首个错误',

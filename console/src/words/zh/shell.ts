@@ -43,7 +43,8 @@ export const shell = {
   keyClose: '关闭对话框',
   loggedInAs: '已登录：',
   tokenTitle: '登录',
-  tokenText: '服务器自己的令牌在其数据目录的 token 文件中；fermi token create 可创建自己的令牌。此浏览器保持登录一周。',
+  tokenText:
+    '服务器自己的令牌在其数据目录的 `token` 文件中；`fermi token create` 可创建自己的令牌。此浏览器保持登录一周。',
   tokenLabel: '访问令牌',
   tokenSave: '登录',
   logInText: '使用管理员给您的用户名和密码。此浏览器保持登录一周。',

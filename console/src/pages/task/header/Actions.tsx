@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client, q } from '~/api/client';
+import { deleteTask } from '~/api/deleteTasks';
 import { keys } from '~/api/queries';
 import type { Action, Task } from '~/api/types';
 import { useAct } from '~/api/useAct';
@@ -36,7 +37,7 @@ export function Actions({ task }: { task: Task }) {
     onDone: ({ taskId }) => void navigate({ to: '/training/$id', params: { id: taskId } }),
   });
   const remove = useAct({
-    call: () => q(client.DELETE('/api/v1/training-tasks/{id}', path)),
+    call: () => deleteTask(task.id),
     changes: [keys.tasks, keys.overview],
     done: () => w.task.deleted,
     onDone: () => void navigate({ to: '/training' }),

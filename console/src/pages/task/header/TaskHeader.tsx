@@ -57,12 +57,9 @@ export function TaskHeader({ task }: { task: Task }) {
               {isOver ? w.task.noProgressEver : w.task.noProgress}
             </span>
           )}
-          <Progress
-            share={share ?? 0}
-            label={w.task.progress}
-            tone={phaseTone(task.status)}
-            className="mt-1.5 w-full"
-          />
+          {share === null ? null : (
+            <Progress share={share} label={w.task.progress} tone={phaseTone(task.status)} className="mt-1.5 w-full" />
+          )}
         </Fact>
         {progress?.etaSeconds != null && !isOver ? (
           <Fact label={w.task.eta}>{duration(progress.etaSeconds * 1000)}</Fact>

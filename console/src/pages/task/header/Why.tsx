@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { explainQuery, OFTEN } from '~/api/queries';
 import type { Explanation, Task } from '~/api/types';
 import { Banner } from '~/ui/Banner';
+import { prose } from '~/ui/prose';
 import { useWords } from '~/words';
 import type { TabName } from '../search';
 import { Place } from './Place';
@@ -33,7 +34,7 @@ export function Why({ task, isShort, onTab }: WhyProps) {
       {advice && !isShort ? (
         <p className="mt-1 text-text">
           <span className="mr-2 text-muted">{w.task.advice}</span>
-          {advise(advice)}
+          {prose(advise(advice))}
         </p>
       ) : null}
       {/* Where it stands in the queue says who has the workers, unless several do. */}

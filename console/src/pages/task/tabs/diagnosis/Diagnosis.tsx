@@ -8,6 +8,7 @@ import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
 import { classes } from '~/ui/classes';
 import { CheckIcon, WarnIcon } from '~/ui/icons';
+import { prose } from '~/ui/prose';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { exitWords } from '../../facts';
@@ -70,7 +71,7 @@ function Sentence({ explained, isHung, onLogs }: SentenceProps) {
       </div>
       {advice ? (
         <Part label={w.task.advice}>
-          <p className="text-sm leading-6">{advise(advice)}</p>
+          <p className="text-sm leading-6">{prose(advise(advice))}</p>
         </Part>
       ) : null}
       {verdict?.first ? (
@@ -96,6 +97,9 @@ function Sentence({ explained, isHung, onLogs }: SentenceProps) {
   );
 }
 
+/** More that failed afterwards are counted. */
+const SHOWN = 50;
+
 function Evidence({ verdict }: { verdict: Verdict }) {
   const { w, say, duration, number } = useWords();
   const isSame = verdict.evidence.join('\n') === verdict.traceback.join('\n');
@@ -114,7 +118,7 @@ function Evidence({ verdict }: { verdict: Verdict }) {
       {verdict.others.length > 0 ? (
         <Card title={w.task.others} note={say(verdict.othersSummary)}>
           <ul className="divide-y divide-line">
-            {verdict.others.slice(0, 50).map((other) => (
+            {verdict.others.slice(0, SHOWN).map((other) => (
               <li key={other.rank} className="flex gap-4 px-4 py-2 text-sm">
                 <span className="font-mono">{`${other.node}:${other.rank}`}</span>
                 <span className="text-muted">{exitWords(other.exitText, w.task.exitCode)}</span>
@@ -123,6 +127,9 @@ function Evidence({ verdict }: { verdict: Verdict }) {
                 </span>
               </li>
             ))}
+            {verdict.others.length > SHOWN ? (
+              <li className="px-4 py-2 text-sm text-muted">… +{number(verdict.others.length - SHOWN)}</li>
+            ) : null}
           </ul>
         </Card>
       ) : null}

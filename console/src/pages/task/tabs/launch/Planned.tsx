@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { commandLine } from '~/api/argv';
 import { Loaded } from '~/api/Loaded';
 import { launchQuery } from '~/api/queries';
 import type { Launch } from '~/api/types';
@@ -8,7 +9,6 @@ import { LongText } from '~/ui/LongText';
 import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
-import { shellLine } from '../../facts';
 import type { TabProps } from '../../Page';
 
 /** What is to be started: command, variables and files, rank by rank. */
@@ -27,7 +27,7 @@ function Shown({ launch, rank, onRank }: { launch: Launch; rank: number; onRank:
   const { w, say } = useWords();
   const ranks = launch.nodes.flatMap((node) => node.ranks.map((one) => ({ ...one, node: node.name })));
   const shown = ranks.find((one) => one.rank === rank) ?? ranks[0];
-  const line = shellLine(launch.argv);
+  const line = commandLine(launch.argv);
   return (
     <div className="flex flex-col gap-4">
       <Card title={w.task.argv} actions={<Copy text={line} />} bodyClass="px-4 py-3">

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { commandLine } from '~/api/argv';
 import { Loaded } from '~/api/Loaded';
 import { startQuery } from '~/api/queries';
 import type { RankStart } from '~/api/types';
@@ -8,7 +9,6 @@ import { Input } from '~/ui/Field';
 import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
-import { shellLine } from '../../facts';
 import type { TabProps } from '../../Page';
 import { Variables } from './Variables';
 import { wholeCommand } from './variableRows';
@@ -60,7 +60,7 @@ export function Started({ task, search, onSearch }: TabProps) {
 
 function Shown({ start, zero }: { start: RankStart; zero: RankStart | null }) {
   const { w, date } = useWords();
-  const line = shellLine(start.argv);
+  const line = commandLine(start.argv);
   const facts: [string, string | null | undefined][] = [
     [w.task.directory, start.directory],
     [w.task.node, start.node],
@@ -75,7 +75,7 @@ function Shown({ start, zero }: { start: RankStart; zero: RankStart | null }) {
     <>
       <Card
         title={w.task.argvOf(String(start.rank))}
-        note={zero && shellLine(zero.argv) !== line ? w.task.argvDiffers : undefined}
+        note={zero && commandLine(zero.argv) !== line ? w.task.argvDiffers : undefined}
         actions={
           <>
             <Copy text={line} />

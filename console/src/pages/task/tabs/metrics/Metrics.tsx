@@ -24,7 +24,6 @@ const NO_MARKS: Mark[] = [];
 const WHOLE: [number, number] = [0, 1];
 
 export function Metrics(props: TabProps) {
-  const { w } = useWords();
   const { task } = props;
   // Of a large task all step times are read, of other numbers those of rank 0.
   const isOfMany = isLarge(task);
@@ -44,13 +43,22 @@ export function Metrics(props: TabProps) {
       isEmpty={isEmpty}
       empty={
         <Card>
-          <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
+          <NoNumbers task={task} />
         </Card>
       }
     >
       {(data) => <Charts {...props} series={data.series} ofAll={isOfMany ? (ofAll.data ?? null) : undefined} />}
     </Loaded>
   );
+}
+
+/** Nothing was reported, or nothing of it can be drawn; how it is reported so that it can. */
+function NoNumbers({ task }: { task: Task }) {
+  const { w } = useWords();
+  const [title, hint] = task.progress
+    ? [w.task.noCourses, w.task.noCoursesHint]
+    : [w.task.noMetrics, w.task.noMetricsHint];
+  return <Empty title={title} hint={hint} action={<Command text={SAMPLE} />} />;
 }
 
 type ChartsProps = TabProps & {
@@ -68,7 +76,7 @@ function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
     () => marksOf(events.data?.pages.flatMap((page) => page.items) ?? [], say),
     [events.data, say],
   );
-  // Machines have no steps: their charts go by time.
+  // What has no steps, such as machines, goes by time.
   const marks = useMemo(() => ({ time: byTime, step: marksBySteps(byTime, series) }), [byTime, series]);
   const training = plans.filter((chart) => !chart.isMachine);
   const machines = plans.filter((chart) => chart.isMachine);
@@ -101,7 +109,7 @@ function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
             ))}
           </div>
         ) : (
-          <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
+          <NoNumbers task={task} />
         )}
       </Card>
       <StepHeat
@@ -137,7 +145,7 @@ type ChartProps = {
 
 const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartProps) {
   const { w, value, number, clockWithin, percent, bytes } = useWords();
-  const isSteps = bySteps && !chart.isMachine;
+  const isSteps = bySteps && chart.hasSteps;
   const lines = useMemo(() => {
     const names = new Map(task.nodes.map((node) => [node.environment, node.name]));
     const nameOf = (series: Series) => {
@@ -146,9 +154,9 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
       return series.rank == null ? where : `rank ${series.rank}`;
     };
     const spread: [string, string, string] = [w.task.least, w.task.median, w.task.greatest];
-    if (ofAll) return spreadLines(bySteps ? ofAll.steps : ofAll.times, ofAll.values, spread);
-    return courses(chart, bySteps, { nameOf, all: w.common.all, spread });
-  }, [chart, ofAll, bySteps, task.nodes, w]);
+    if (ofAll) return spreadLines(isSteps ? ofAll.steps : ofAll.times, ofAll.values, spread);
+    return courses(chart, isSteps, { nameOf, all: w.common.all, spread });
+  }, [chart, ofAll, isSteps, task.nodes, w]);
   const titles: Record<string, string> = w.task.series;
   const isShare = /\.cpu$|\.use$/.test(chart.name);
   const format = isShare ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;

@@ -23,10 +23,12 @@ test('what training reports comes before machines', () => {
     'machine.cpu',
   ]);
   expect(plan([series('loss', 0, [])])).toEqual([]);
+  const timed: Series = { name: 'mine', rank: 0, points: [{ time: 1_000, value: 1, min: 1, max: 1 }] };
+  expect(plan([series('loss', 0, [1]), timed]).map((chart) => chart.hasSteps)).toEqual([true, false]);
 });
 
 test('ranks that agree are one line, some are lines, many are a spread', () => {
-  const chart = (list: Series[]) => plan(list)[0] ?? { name: '', isMachine: false, series: [] };
+  const chart = (list: Series[]) => plan(list)[0] ?? { name: '', isMachine: false, hasSteps: true, series: [] };
   const labels = (list: Series[]) => courses(chart(list), true, words).map((course) => course.label);
   expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 2])])).toEqual(['all']);
   expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 3])])).toEqual(['rank 0', 'rank 1']);

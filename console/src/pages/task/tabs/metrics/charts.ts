@@ -2,13 +2,20 @@ import type { Series } from '~/api/types';
 import type { Course } from '~/charts/Plot';
 import type { Sample } from '~/charts/thin';
 
-export type ChartPlan = { name: string; isMachine: boolean; series: Series[] };
+export type ChartPlan = {
+  name: string;
+  isMachine: boolean;
+  /** Whether it can be drawn by steps. */
+  hasSteps: boolean;
+  series: Series[];
+};
 
 const ORDER = ['loss', 'tokensPerS', 'stepTimeS', 'lr'];
 const isMachine = (name: string) => /^(machine|rank|gpu)\./.test(name);
 const MACHINE_ORDER = ['gpu.use', 'gpu.memory', 'machine.cpu', 'rank.cpus', 'rank.memory', 'machine.memory'];
+const hasSteps = (list: readonly Series[]) => list.some(({ points }) => points.some(({ step }) => step != null));
 /** So many lines can be told apart. */
-export const MOST_LINES = 8;
+const MOST_LINES = 8;
 
 /** A chart has so many pixels; of thousands of ranks all together have so many points, or a page would wait for them. */
 export const POINTS = 400;
@@ -34,7 +41,7 @@ export function plan(series: readonly Series[]): ChartPlan[] {
     return (isMachine(name) ? 1_000 : 0) + (at < 0 ? 100 : at);
   };
   return [...found]
-    .map(([name, list]) => ({ name, isMachine: isMachine(name), series: list }))
+    .map(([name, list]) => ({ name, isMachine: isMachine(name), hasSteps: hasSteps(list), series: list }))
     .sort((a, b) => weight(a) - weight(b) || a.name.localeCompare(b.name));
 }
 
@@ -128,7 +135,7 @@ export function courses(
   words: { nameOf: (series: Series) => string; all: string; spread: [string, string, string] },
 ): Course[] {
   const named: Named[] = chart.series
-    .map((series) => ({ series, samples: samplesOf(series, bySteps && !chart.isMachine) }))
+    .map((series) => ({ series, samples: samplesOf(series, bySteps) }))
     .filter(({ samples }) => samples.length > 0);
   const samples = named.map((one) => one.samples);
   if (sameAll(samples)) return [{ label: words.all, colour: 0, samples: samples[0] ?? [] }];

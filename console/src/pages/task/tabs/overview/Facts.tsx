@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { commandLine } from '~/api/argv';
 import { useNames } from '~/api/names';
-import { datasetsQuery, modelsQuery } from '~/api/queries';
+import { datasetsQuery, environmentsQuery, modelsQuery } from '~/api/queries';
 import type { Task } from '~/api/types';
 import { useFrameworkName } from '~/api/useFrameworkName';
 import { Card } from '~/ui/Card';
@@ -10,20 +11,34 @@ import { Copy } from '~/ui/Copy';
 import { Badge } from '~/ui/Pill';
 import { useWords } from '~/words';
 import type { Words } from '~/words/zh';
-import { shellLine } from '../../facts';
+import { askedFor } from '../../facts';
 
 const SHOWN = 6;
 
-/** The names of the first ones, or how many were chosen; null before the server has picked. */
-function nodes(task: Task, number: (value: number) => string): ReactNode {
-  if (task.nodes.length === 0) return task.nodeCount > 0 ? number(task.nodeCount) : null;
-  const names = task.nodes.map((node) => node.name);
+/** The names of the first ones, and how many more there are. */
+function Names({ names }: { names: readonly string[] }) {
+  const { number } = useWords();
   return (
     <span title={names.join('\n')}>
       {names.slice(0, SHOWN).join(', ')}
       {names.length > SHOWN ? ` … +${number(names.length - SHOWN)}` : null}
     </span>
   );
+}
+
+/** Where the task is and how many processes it has; before that, what it asks for. */
+function usePlaces(task: Task): { nodes: ReactNode; world: ReactNode } {
+  const { w, number } = useWords();
+  const isPlaced = task.worldSize > 0;
+  const known = useQuery({ ...environmentsQuery(), enabled: !isPlaced, refetchInterval: false });
+  if (isPlaced) return { nodes: <Names names={task.nodes.map(({ name }) => name)} />, world: number(task.worldSize) };
+  const environmentOf = (id: string) => known.data?.items.find((environment) => environment.id === id);
+  const { nodes, ranks } = askedFor(task.spec, (id) => environmentOf(id)?.workers.length);
+  const names = task.environments.map((id) => environmentOf(id)?.name ?? id);
+  return {
+    nodes: names.length > 0 ? <Names names={names} /> : nodes > 0 ? w.task.wanted(number(nodes)) : null,
+    world: ranks ? w.task.wanted(number(ranks)) : null,
+  };
 }
 
 /** What the server was to pick; null where the environments were chosen. */
@@ -40,6 +55,7 @@ export function Facts({ task }: { task: Task }) {
   const { w, date, number, duration } = useWords();
   const framework = useFrameworkName(task.framework ?? '');
   const { userName } = useNames();
+  const places = usePlaces(task);
   const { spec } = task;
   const limit = spec.policies?.timeLimit;
   const labels = Object.entries(task.labels);
@@ -47,8 +63,8 @@ export function Facts({ task }: { task: Task }) {
   const rows: [string, ReactNode][] = [
     [w.task.command, <CommandLine key="command" task={task} />],
     [w.task.framework, task.framework ? framework : null],
-    [w.task.nodes, nodes(task, number)],
-    [w.task.world, task.worldSize > 0 ? number(task.worldSize) : null],
+    [w.task.nodes, places.nodes],
+    [w.task.world, places.world],
     [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
     [w.task.dataset, spec.dataset ? <DatasetLink key="dataset" {...spec.dataset} /> : null],
     [w.task.model, spec.modelId ? <ModelLink key="model" id={spec.modelId} /> : null],
@@ -118,10 +134,10 @@ function CommandLine({ task }: { task: Task }) {
   const { work } = task.spec;
   const text =
     work.kind === 'command'
-      ? shellLine(work.argv)
+      ? commandLine(work.argv)
       : work.kind === 'recipe'
         ? work.name
-        : `${w.task.builtin} ${shellLine(work.args ?? [])}`;
+        : `${w.task.builtin} ${commandLine(work.args ?? [])}`;
   return (
     <span className="flex items-start gap-1">
       <code className="line-clamp-4 min-w-0 flex-1 font-mono text-xs leading-5 break-all" title={text}>

@@ -2,6 +2,7 @@ import { Loaded } from '~/api/Loaded';
 import { Banner } from '~/ui/Banner';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
+import { prose } from '~/ui/prose';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import type { TabProps } from '../../Page';
@@ -45,7 +46,7 @@ export function Overview({ task, onSearch }: TabProps) {
           .map((warning) => (
             <Banner key={warning.id} tone="info">
               {tell(warning.text)}
-              {warning.hint ? <span className="block text-muted">{advise(warning.hint)}</span> : null}
+              {warning.hint ? <span className="block text-muted">{prose(advise(warning.hint))}</span> : null}
             </Banner>
           ))}
       </div>

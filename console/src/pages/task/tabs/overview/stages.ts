@@ -10,7 +10,7 @@ export type Stage =
   | 'rendezvous'
   | 'load'
   | 'firstStep';
-export type Bar = { stage: Stage; from: number; to: number; isOpen: boolean };
+type Bar = { stage: Stage; from: number; to: number; isOpen: boolean };
 
 const BEGINS: readonly [string, Stage][] = [
   ['task.created', 'queued'],
