@@ -10,6 +10,7 @@ use fermi_api::FRONT_END;
 use fermi_domain::group::GroupRefusal;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::messages::RequestRefusal;
+use fermi_domain::task::MissingPart;
 use fermi_store::{StoreError, UpdateError};
 use serde::Serialize;
 
@@ -132,6 +133,12 @@ impl ApiProblem {
 impl From<RequestRefusal> for ApiProblem {
     fn from(refusal: RequestRefusal) -> Self {
         Self::refused(&refusal)
+    }
+}
+
+impl From<MissingPart> for ApiProblem {
+    fn from(missing: MissingPart) -> Self {
+        Self { status: StatusCode::NOT_FOUND, ..Self::refused(&missing) }
     }
 }
 
