@@ -17,7 +17,8 @@ impl Task {
     /// where nobody knows yet how many there are.
     pub fn check_part(&self, attempt: Option<u32>, rank: Option<u32>) -> Result<(), MissingPart> {
         let (newest, ranks) = (self.newest_attempt(), self.most_ranks());
-        let most = if self.phase.is_final() { newest } else { self.most_attempts() };
+        let is_over = self.phase.is_final() && !self.waits_again();
+        let most = if is_over { newest } else { self.most_attempts() };
         if let Some(attempt) = attempt.filter(|attempt| !(1..=most).contains(attempt)) {
             return Err(MissingPart::Attempt { task: self.id.to_string(), attempt, newest });
         }
