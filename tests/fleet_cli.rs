@@ -66,6 +66,31 @@ fn a_task_is_called_by_id_number_name_or_last() {
         "{}",
         unknown.err()
     );
+    for (words, said) in [
+        (&["logs", "heal", "--rank", "99"][..], "task-2 has no rank 99\n\nhint: rank 0 is its only one"),
+        (&["logs", "heal", "--rank", "0,98-99"], "task-2 has no rank 98"),
+        (&["logs", "heal", "--attempt", "99"], "task-2 has no attempt 99\n\nhint: attempt 1 is its only one"),
+        (&["launch", "heal", "--rank", "99"], "task-2 has no rank 99"),
+    ] {
+        let missing = fermi(&fleet, &[&["task"], words].concat());
+        assert!(missing.code() == Some(3) && missing.err().contains(said), "{words:?}: {}", missing.err());
+    }
+}
+
+#[test]
+fn ranks_of_a_task_that_was_stopped_have_not_failed() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    for force in [&[][..], &["--force"]] {
+        let create = ["task", "create", "--env", "gn6", "--framework", "command", "--", "sleep", "600"];
+        let task = fermi(&fleet, &create).out().trim().to_owned();
+        fleet.task_is(&task, "running");
+        assert_eq!(fermi(&fleet, &[&["task", "stop", "--wait", &task][..], force].concat()).code(), Some(0));
+        eventually("the rank to be stopped", || {
+            (data(&fleet, &["task", "ranks", &task])["items"][0]["state"] == "stopped").then_some(())
+        });
+        let shown = fermi(&fleet, &["task", "ranks", &task]).out();
+        assert!(shown.contains("stopped") && !shown.contains("failed"), "{shown}");
+    }
 }
 
 #[test]

@@ -9415,7 +9415,7 @@ export interface components {
          * @description Where a rank stands.
          * @enum {string}
          */
-        RankState: "waiting" | "running" | "succeeded" | "failed";
+        RankState: "waiting" | "running" | "succeeded" | "failed" | "stopped";
         /** @description The data of `GET /readyz`. */
         Readiness: {
             ready: boolean;

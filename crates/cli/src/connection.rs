@@ -77,11 +77,36 @@ pub fn pages<T>(
     pages.flatten()
 }
 
-/// What `text` means: what has it as its id, or else the first of the list that has it as its name. `noun` is what such
-/// a thing is called in Chinese, and in English and on the command line.
+/// How like a name must be to what was typed to be what was meant.
+const CLOSE: f64 = 0.8;
+
+/// What is asked for by its name or id.
+#[derive(Clone, Copy, Debug)]
+pub struct Noun {
+    pub zh: &'static str,
+    pub en: &'static str,
+    /// The command that lists all of them.
+    pub list: &'static str,
+}
+
+impl Noun {
+    /// There is none that `text` names; these are the names of those that there are.
+    pub fn unknown<'a>(self, text: &str, names: impl IntoIterator<Item = &'a str>) -> CommandProblem {
+        let Self { zh, en, list } = self;
+        let likeness = |name: &str| strsim::jaro_winkler(name, text);
+        let near = names.into_iter().map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > CLOSE);
+        let hint = match near.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            Some((_, name)) => Text::new(format!("是不是 {name}？"), format!("did you mean {name}?")),
+            None => Text::new(format!("{list} 列出全部{zh}"), format!("'{list}' shows them all")),
+        };
+        CommandProblem::not_found(Text::new(format!("没有{zh} “{text}”"), format!("there is no {en} '{text}'")), hint)
+    }
+}
+
+/// What `text` means: what has it as its id, or else the first of the list that has it as its name.
 pub fn find<T>(
     text: &str,
-    noun: (&str, &str),
+    noun: Noun,
     by_id: Result<ApiAnswer<T>, ClientError>,
     page: impl Fn(&Query) -> Result<ApiAnswer<Page<T>>, ClientError>,
     name: impl Fn(&T) -> &str,
@@ -91,14 +116,15 @@ pub fn find<T>(
         Err(ClientError::Refused(refused)) if refused.code == 404 => {}
         Err(error) => return Err(error.into()),
     }
-    let found = pages(page).find(|item| item.as_ref().map_or(true, |item| name(item) == text)).transpose()?;
-    found.ok_or_else(|| {
-        let (zh, en) = noun;
-        CommandProblem::not_found(
-            Text::new(format!("没有{zh} “{text}”"), format!("there is no {en} '{text}'")),
-            Text::new(format!("fermi {en} list 列出全部{zh}"), format!("'fermi {en} list' shows them all")),
-        )
-    })
+    let mut known = Vec::new();
+    for item in pages(page) {
+        let item = item?;
+        if name(&item) == text {
+            return Ok(item);
+        }
+        known.push(item);
+    }
+    Err(noun.unknown(text, known.iter().map(name)))
 }
 
 impl From<ClientError> for CommandProblem {
@@ -446,6 +472,21 @@ mod tests {
         for (http, code) in table {
             assert_eq!(code_of_status(http), code, "{http}");
         }
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_what_it_may_have_been_or_with_the_list() {
+        let hint = |text: &str| match (Noun { zh: "分组", en: "group", list: "fermi group list" })
+            .unknown(text, ["nlp", "vision"])
+        {
+            CommandProblem::Own { message, hint, code } => (message.en, hint.en, code),
+            CommandProblem::Client(_) => panic!("no server was asked"),
+        };
+        let unknown = |text: &str, hint: &'static str| {
+            (Cow::from(format!("there is no group '{text}'")), Cow::from(hint), exit_code::NOT_FOUND)
+        };
+        assert_eq!(hint("vison"), unknown("vison", "did you mean vision?"));
+        assert_eq!(hint("x"), unknown("x", "'fermi group list' shows them all"));
     }
 
     #[test]

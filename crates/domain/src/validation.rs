@@ -197,6 +197,8 @@ const LONGEST_PATH: usize = 4_096;
 fn is_plain_absolute(path: &str) -> bool {
     path.starts_with('/')
         && path.len() < LONGEST_PATH
+        // The root of every machine is nobody's folder.
+        && path.split('/').any(|part| !matches!(part, "" | "."))
         && !path.split('/').any(|part| part == "..")
         && !path.chars().any(|letter| letter.is_control() || "${}<>".contains(letter))
 }

@@ -10,6 +10,7 @@ use fermi_api::FRONT_END;
 use fermi_domain::group::GroupRefusal;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::messages::RequestRefusal;
+use fermi_domain::task::MissingPart;
 use fermi_store::{StoreError, UpdateError};
 use serde::Serialize;
 
@@ -79,10 +80,10 @@ impl ApiProblem {
     }
 
     /// There is no such thing. What was asked for is repeated only as far as it can be shown.
-    pub fn not_found(noun: &Text, id: &str) -> Self {
+    pub fn not_found(noun: &Noun, id: &str) -> Self {
         let shown: String = id.chars().take(80).collect::<String>().escape_debug().to_string();
         let text = Text::new(format!("{} {shown} 不存在", noun.zh), format!("there is no {} {shown}", noun.en));
-        Self::new(StatusCode::NOT_FOUND, "not_found", text)
+        Self { hint: noun.hint(), ..Self::new(StatusCode::NOT_FOUND, "not_found", text) }
     }
 
     /// Something on this side is broken. It is logged here, with a number that the caller is told.
@@ -135,6 +136,12 @@ impl From<RequestRefusal> for ApiProblem {
     }
 }
 
+impl From<MissingPart> for ApiProblem {
+    fn from(missing: MissingPart) -> Self {
+        Self { status: StatusCode::NOT_FOUND, ..Self::refused(&missing) }
+    }
+}
+
 impl From<GroupRefusal> for ApiProblem {
     fn from(refusal: GroupRefusal) -> Self {
         let status = if refusal.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY };
@@ -180,21 +187,46 @@ impl From<LifecycleError> for ApiProblem {
     }
 }
 
-/// Nouns as they stand in sentences.
-pub const TASK: Text = noun("训练任务", "task");
-pub const ENVIRONMENT: Text = noun("开发环境", "environment");
-pub const DATASET: Text = noun("数据集", "dataset");
-pub const GROUP: Text = noun("分组", "group");
-pub const PREFLIGHT: Text = noun("预检", "preflight");
-pub const MODEL: Text = noun("模型", "model");
-pub const USER: Text = noun("用户", "user");
-pub const TOKEN: Text = noun("令牌", "token");
-pub const WEBHOOK: Text = noun("webhook", "webhook");
-pub const SECRET: Text = noun("密钥", "secret");
-pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
+/// What is asked for by its name or id, as it stands in sentences.
+#[derive(Clone, Copy, Debug)]
+pub struct Noun {
+    pub zh: &'static str,
+    pub en: &'static str,
+    /// The command that lists all of them.
+    list: Option<&'static str>,
+}
 
-const fn noun(zh: &'static str, en: &'static str) -> Text {
-    Text { zh: Cow::Borrowed(zh), en: Cow::Borrowed(en) }
+pub const TASK: Noun = Noun::listed("训练任务", "task", "fermi task list");
+pub const ENVIRONMENT: Noun = Noun::listed("开发环境", "environment", "fermi env list");
+pub const DATASET: Noun = Noun::listed("数据集", "dataset", "fermi dataset list");
+pub const GROUP: Noun = Noun::listed("分组", "group", "fermi group list");
+pub const MODEL: Noun = Noun::listed("模型", "model", "fermi model list");
+pub const USER: Noun = Noun::listed("用户", "user", "fermi user list");
+pub const TOKEN: Noun = Noun::listed("令牌", "token", "fermi token list");
+pub const WEBHOOK: Noun = Noun::listed("webhook", "webhook", "fermi webhook list");
+pub const SECRET: Noun = Noun::listed("密钥", "secret", "fermi secret list");
+pub const STRAY: Noun = Noun::listed("未登记的运行", "stray run", "fermi server strays");
+pub const VERSION: Noun = Noun::unlisted("版本", "version");
+pub const PREFLIGHT: Noun = Noun::unlisted("预检", "preflight");
+pub const SNAPSHOT: Noun = Noun::unlisted("代码快照", "snapshot");
+pub const FILE: Noun = Noun::unlisted("文件", "file");
+
+impl Noun {
+    const fn listed(zh: &'static str, en: &'static str, list: &'static str) -> Self {
+        Self { zh, en, list: Some(list) }
+    }
+
+    const fn unlisted(zh: &'static str, en: &'static str) -> Self {
+        Self { zh, en, list: None }
+    }
+
+    /// Where those stand that there are.
+    fn hint(&self) -> Option<Hint> {
+        let Self { zh, en, list } = self;
+        let everywhere =
+            Hint::new(format!("列表中有现有的全部{zh}"), format!("the list of {en}s has all that there are"));
+        list.map(|list| everywhere.on_command_line(format!("{list} 列出全部{zh}"), format!("'{list}' shows them all")))
+    }
 }
 
 /// An error with all that caused it, in one line.
@@ -424,5 +456,14 @@ mod tests {
     fn what_was_asked_for_is_shown_harmlessly() {
         let problem = ApiProblem::not_found(&TASK, "a\u{1b}[31m\n");
         assert_eq!(problem.text.en, "there is no task a\\u{1b}[31m\\n");
+    }
+
+    #[test]
+    fn who_asks_for_what_is_not_there_hears_where_those_stand_that_are() {
+        let hint = |noun: &Noun, front_end| noun.hint().map(|hint| hint.spelled(front_end).en.into_owned());
+        let list = Some("'fermi env list' shows them all".to_owned());
+        assert_eq!(hint(&ENVIRONMENT, FrontEnd::CommandLine), list);
+        assert_eq!(hint(&DATASET, FrontEnd::Console), Some("the list of datasets has all that there are".to_owned()));
+        assert_eq!(hint(&SNAPSHOT, FrontEnd::Api), None);
     }
 }

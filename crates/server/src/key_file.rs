@@ -40,12 +40,35 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
 /// The word of the file, which is made with a random one where it is not there.
 pub fn read_or_make(path: &Path) -> io::Result<String> {
     match fs::read_to_string(path) {
-        Ok(text) if !text.trim().is_empty() => return Ok(text.trim().to_owned()),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+        Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+        Ok(_) => make(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path),
+        Err(error) => Err(error),
     }
-    let mut bytes = [0_u8; 24];
+}
+
+/// The file holds something else than a key, or a part of one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoKey;
+
+/// The key of the file, which only [`make`] writes; made where it is not there. What is damaged is not replaced: what was
+/// sealed with it would never open again.
+pub fn key(path: &Path) -> io::Result<Result<String, NoKey>> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            let word = bytes.trim_ascii();
+            let is_whole = HEXLOWER.decode(word).is_ok_and(|key| key.len() == KEY_BYTES);
+            Ok(if is_whole { Ok(String::from_utf8_lossy(word).into_owned()) } else { Err(NoKey) })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path).map(Ok),
+        Err(error) => Err(error),
+    }
+}
+
+const KEY_BYTES: usize = 24;
+
+fn make(path: &Path) -> io::Result<String> {
+    let mut bytes = [0_u8; KEY_BYTES];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let word = HEXLOWER.encode(&bytes);
     // Written aside and renamed: a crash leaves no half a key.
@@ -82,6 +105,19 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(check_private(&path).unwrap(), Ok(()));
         assert_eq!(read_or_make(&path).unwrap(), made);
+    }
+
+    #[test]
+    fn what_is_no_whole_key_is_neither_taken_nor_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets.key");
+        let made = key(&path).unwrap().unwrap();
+        assert_eq!((key(&path).unwrap(), read_or_make(&path).unwrap()), (Ok(made.clone()), made.clone()));
+        for damaged in [&b""[..], b"\n", &made.as_bytes()[..20], b"not a key", b"\xff\xfe", &[b'g'; 48]] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(key(&path).unwrap(), Err(NoKey), "{damaged:?}");
+            assert_eq!(fs::read(&path).unwrap(), damaged);
+        }
     }
 
     #[test]

@@ -39,5 +39,5 @@ mod webhooks;
 pub use access::{Vault, oidc};
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
-pub use serve::{Door, ServerError, ServerNews, ServerOptions, ServerToken, run};
+pub use serve::{Door, ServerError, ServerKey, ServerNews, ServerOptions, ServerToken, run};
 pub use tls::Encryption;

@@ -18,7 +18,7 @@ use crate::connection::Connection;
 use crate::connections::{BoundedListener, Connections};
 use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
-use crate::key_file::TooOpen;
+use crate::key_file::{NoKey, TooOpen};
 use crate::tls::{CertificateKeeper, CertificateProblem, Encryption, TlsListener};
 use crate::{agents, background, http, key_file, reconcilers, restored, sample_files, webhooks};
 
@@ -76,6 +76,15 @@ impl std::fmt::Debug for ServerToken {
     }
 }
 
+/// A key that the server makes for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKey {
+    /// Of what the supervisors of a run share.
+    Runs,
+    /// Of secrets and webhooks.
+    Secrets,
+}
+
 /// Why a server could not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -84,6 +93,9 @@ pub enum ServerError {
     /// Other users of the machine get at what is in it.
     #[error("others may read {path}: its mode is {mode:o}")]
     TooOpen { path: PathBuf, mode: u32, wanted: u32 },
+    /// What only a server writes is damaged.
+    #[error("{file} holds no whole key")]
+    DamagedKey { file: PathBuf, of: ServerKey },
     #[error("the token in {file} has fewer than {SHORTEST_TOKEN} letters")]
     ShortToken { file: PathBuf },
     #[error("cannot read the client secret in {file}: {source}")]
@@ -109,6 +121,7 @@ impl Explained for ServerError {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
+            Self::DamagedKey { file, .. } => format!("{} 中没有完整的密钥", file.display()),
             Self::ShortToken { file } => format!("{} 中的令牌少于 {SHORTEST_TOKEN} 个字符", file.display()),
             Self::ClientSecret { file, source } => format!("无法读取 {} 中的客户端密钥：{source}", file.display()),
             Self::Store(error) => return error.text(),
@@ -131,6 +144,16 @@ impl Explained for ServerError {
                     format!("it holds tokens, variables of tasks and logs; run `{command}` first"),
                 )
             }
+            Self::DamagedKey { of: ServerKey::Runs, .. } => Hint::new(
+                "把备份中的 secret 放回；没有备份时删除该文件后重新启动：服务器会生成新的，正在运行的任务需重新启动",
+                "put `secret` of a backup back; without one remove the file and start again: the server makes a new one, and \
+                 tasks that run must be started again",
+            ),
+            Self::DamagedKey { of: ServerKey::Secrets, .. } => Hint::new(
+                "把另行保存的 secrets.key 放回（备份中没有它）；没有时删除该文件后重新启动：服务器会生成新的，密钥与 webhook 需重新设置",
+                "put the copy of secrets.key back that is kept elsewhere (no backup holds it); without one remove the file and \
+                 start again: the server makes a new one, and secrets and webhooks must be set again",
+            ),
             Self::ShortToken { file } => Hint::new(
                 format!("删除 {} 后重新启动，服务器会生成一个新的", file.display()),
                 format!("remove {} and start again: the server makes a new one", file.display()),
@@ -184,10 +207,14 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     std::fs::create_dir_all(&snapshots).and_then(|()| key_file::keep_name(&snapshots)).map_err(in_folder)?;
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
-    let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
+    let key = |file: PathBuf, of| match key_file::key(&file).map_err(in_folder)? {
+        Ok(key) => Ok(key),
+        Err(NoKey) => Err(ServerError::DamagedKey { file, of }),
+    };
+    let secret = key(folder.join("secret"), ServerKey::Runs)?;
     let key_of_secrets = folder.join(fermi_store::backup::KEY_OF_SECRETS);
     refuse_if_open(&key_of_secrets, 0o600)?;
-    let vault = Vault::new(&key_file::read_or_make(&key_of_secrets).map_err(in_folder)?);
+    let vault = Vault::new(&key(key_of_secrets, ServerKey::Secrets)?);
     let core = Core::new(store, chunks, secret, vault, folder.clone(), options.settings.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;

@@ -354,7 +354,8 @@ async fn a_snapshot_is_kept_by_its_digest() {
 #[tokio::test]
 async fn logs_are_read_searched_and_followed() {
     let cluster = Cluster::start().await;
-    let body = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]}}"#;
+    let body = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]},
+        "policies":{"restart":{"maxRestarts":1}}}"#;
     cluster.post("/api/v1/training-tasks", body).await;
     let task = "/api/v1/training-tasks/task-1";
     let name = |rank, kind| StreamName { task: "task-1".into(), attempt: 1, rank, kind };
@@ -417,6 +418,20 @@ async fn logs_are_read_searched_and_followed() {
     for (query, status) in [("attempt=1", 404), ("rank=2", 404), ("rank=-1", 422), ("attempt=0", 422), ("ranks=1", 422)]
     {
         assert_eq!(cluster.get(&format!("{task}/start?{query}")).await.status, status, "{query}");
+    }
+    for path in [
+        "start?attempt=99",
+        "ranks?attempt=99",
+        "metrics?attempt=99",
+        "logs?attempt=99&follow=true",
+        "logs/search?query=loss&attempt=99",
+    ] {
+        let missing = cluster.get(&format!("{task}/{path}")).await;
+        assert_eq!(
+            (missing.status.as_u16(), missing.json()["error"]["field"].as_str()),
+            (404, Some("attempt")),
+            "{path}"
+        );
     }
     assert_eq!(cluster.get("/api/v1/training-tasks/task-9/start").await.status, 404);
     let found = cluster.get(&format!("{task}/logs/search?query=loss&attempt=2")).await.json();

@@ -1,6 +1,12 @@
 //! Opening a folder: its lock, its connections with their pragmas, its shape, its cluster id.
 
-use std::{fs::File, io, path::Path, time::Duration};
+use std::{
+    fs::File,
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use fermi_domain::language::{Explained, Hint, Text, reason};
 use fermi_folder_lock::{FolderLock, LockError};
@@ -24,6 +30,10 @@ const FEW_LOG_PAGES: i64 = 100;
 const SMALL_DISK: u64 = 1 << 30;
 /// With less the database cannot be opened: its log's index alone has 32 KiB, and SQLite does not say that it found no room for it.
 const LEAST_FREE: u64 = 64 << 10;
+
+/// How long the lock may still be held by a process that is being taken down.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why a folder cannot be served.
 #[derive(Debug, Error)]
@@ -199,14 +209,18 @@ fn finish_restore(folder: &Path, database: &Path) -> io::Result<()> {
     if ready.exists() && !database.exists() { std::fs::rename(ready, database) } else { Ok(()) }
 }
 
-/// Takes the folder for this process alone.
+/// Takes the folder for this process alone. A server that was killed a moment ago may still be on its way out.
 pub(crate) fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
-    let shown = folder.display().to_string();
-    FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
-        LockError::Held { pid } => OpenError::Held { folder: shown, pid },
-        // Without a lock two servers could write one database.
-        LockError::Unsupported(source) | LockError::Io(source) => unusable(folder, source),
-    })
+    let deadline = Instant::now() + LAST_MOMENT;
+    loop {
+        match FolderLock::take(&folder.join(LOCK)) {
+            Ok(lock) => return Ok(lock),
+            Err(LockError::Held { .. }) if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
+            Err(LockError::Held { pid }) => return Err(OpenError::Held { folder: folder.display().to_string(), pid }),
+            // Without a lock two servers could write one database.
+            Err(LockError::Unsupported(source) | LockError::Io(source)) => return Err(unusable(folder, source)),
+        }
+    }
 }
 
 /// How long the database's log grows before it is written into the database: on a small disk it must be short.
@@ -292,6 +306,18 @@ mod tests {
         let cluster = open(folder.path(), 0).unwrap().cluster;
         std::fs::rename(folder.path().join(DATABASE), folder.path().join(RESTORED)).unwrap();
         assert_eq!(open(folder.path(), 0).unwrap().cluster, cluster);
+    }
+
+    #[test]
+    fn a_folder_whose_holder_is_about_to_be_gone_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock(folder.path()).unwrap();
+        let leaves = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(60));
+            drop(held);
+        });
+        lock(folder.path()).unwrap();
+        leaves.join().unwrap();
     }
 
     #[test]

@@ -16,15 +16,14 @@ type RankSquaresProps = {
 export function RankSquares({ rows, about, task, onPick }: RankSquaresProps) {
   const { w, say, number, value } = useWords();
   const [hovered, setHovered] = useState<number | null>(null);
-  const { status } = task;
   const first = task.verdict?.first?.rank ?? null;
   const squares = useMemo(
-    () => rows.map((row): RankSquare => ({ rank: row.rank, node: row.node, tone: rankTone(row, status, first) })),
-    [rows, status, first],
+    () => rows.map((row): RankSquare => ({ rank: row.rank, node: row.node, tone: rankTone(row, first) })),
+    [rows, first],
   );
   const byRank = useMemo(() => new Map(rows.map((row) => [row.rank, row])), [rows]);
   const stateOf = (row: Rank) => {
-    const tone = rankTone(row, status, first);
+    const tone = rankTone(row, first);
     return [tone === row.state ? say(row.stateText) : w.task[tone], exitWords(row.exitText, w.task.exitCode)];
   };
   const labelOf = (rank: number) => {

@@ -38,12 +38,8 @@ test('how a process ended is said in the words of the page', () => {
   ]);
 });
 
-test('who failed is told from those that ended with it, and from those that were stopped', () => {
+test('who failed is told from those that ended with it', () => {
   const failed = { rank: 1, state: 'failed' } as const;
-  expect([rankTone(failed, 'failed', 1), rankTone(failed, 'failed', 0)]).toEqual(['failed', 'victim']);
-  expect([rankTone(failed, 'stopped', null), rankTone(failed, 'stopped', 1)]).toEqual(['stopped', 'failed']);
-  expect([rankTone(failed, 'failed', null), rankTone({ ...failed, state: 'running' }, 'stopping', null)]).toEqual([
-    'failed',
-    'running',
-  ]);
+  expect([rankTone(failed, 1), rankTone(failed, 0), rankTone(failed, null)]).toEqual(['failed', 'victim', 'failed']);
+  expect(rankTone({ ...failed, state: 'stopped' }, 0)).toBe('stopped');
 });

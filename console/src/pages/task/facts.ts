@@ -33,11 +33,9 @@ export function exitWords(text: string | null | undefined, exitCode: (code: stri
   return (text ?? '').replace(/^exit code (-?\d+)$/, (_, code: string) => exitCode(code));
 }
 
-export type RankTone = Rank['state'] | 'victim' | 'stopped';
+export type RankTone = Rank['state'] | 'victim';
 
-/** As what a rank is shown. Of those that failed the first is to blame, and none where the task was told to end. */
-export function rankTone(row: Pick<Rank, 'rank' | 'state'>, status: Task['status'], first: number | null): RankTone {
-  if (row.state !== 'failed') return row.state;
-  if (first !== null) return row.rank === first ? 'failed' : 'victim';
-  return status === 'stopping' || status === 'stopped' ? 'stopped' : 'failed';
+/** As what a rank is shown. Of those that failed the first is to blame, where one is. */
+export function rankTone(row: Pick<Rank, 'rank' | 'state'>, first: number | null): RankTone {
+  return row.state === 'failed' && first !== null && row.rank !== first ? 'victim' : row.state;
 }

@@ -14,6 +14,8 @@ pub enum RankState {
     Running,
     Succeeded,
     Failed,
+    /// Ended because somebody asked for the end of the task or for another launch.
+    Stopped,
 }
 
 impl RankState {
@@ -24,6 +26,7 @@ impl RankState {
             Self::Running => Text::new("运行中", "running"),
             Self::Succeeded => Text::new("已完成", "succeeded"),
             Self::Failed => Text::new("失败", "failed"),
+            Self::Stopped => Text::new("已停止", "stopped"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Where the ranks of a task stand.
 
+use std::time::Duration;
+
 use fermi_domain::hang::StackGroup;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,4 +17,9 @@ pub struct Stacks {
     pub silent: Vec<u32>,
     /// Nodes that have not answered in time.
     pub silent_nodes: Vec<String>,
+}
+
+impl Stacks {
+    /// How long nodes may take; those that do not answer are named.
+    pub const PATIENCE: Duration = Duration::from_secs(8);
 }

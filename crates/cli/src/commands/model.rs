@@ -10,7 +10,7 @@ use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::model::{ModelNumbers, ModelShape};
 use fermi_planner::catalogue::shape_of_config;
 
-use crate::connection::{self, AskFlags, CommandProblem, Outcome};
+use crate::connection::{self, AskFlags, CommandProblem, Noun, Outcome};
 use crate::span;
 use crate::speech::{self, pick};
 use crate::table::{self, Cell, Colour, Table};
@@ -208,5 +208,6 @@ fn delete(flags: &ModelName) -> Outcome {
 
 /// The model that is meant; an id wins over a name.
 pub fn find(client: &Client, text: &str) -> Result<Model, CommandProblem> {
-    connection::find(text, ("模型", "model"), client.model(text), |query| client.models(query), |model| &model.name)
+    let noun = Noun { zh: "模型", en: "model", list: "fermi model list" };
+    connection::find(text, noun, client.model(text), |query| client.models(query), |model| &model.name)
 }

@@ -329,12 +329,12 @@ impl RequestRefusal {
                 ),
                 Hint::new(
                     format!(
-                        "{} 填写绝对路径，不含 ..、变量和占位符，最好是所有节点共享的文件夹；不填则每个节点用任务自己的文件夹",
+                        "{} 填写 / 以外的绝对路径，不含 ..、变量和占位符，最好是所有节点共享的文件夹；不填则每个节点用任务自己的文件夹",
                         Setting::CheckpointFolder
                     ),
                     format!(
-                        "give {} an absolute path without .., variables and placeholders, best a folder that all nodes \
-                         share; without it each node has a folder of the task's own",
+                        "give {} an absolute path other than /, without .., variables and placeholders, best a folder that \
+                         all nodes share; without it each node has a folder of the task's own",
                         Setting::CheckpointFolder
                     ),
                 ),

@@ -148,19 +148,36 @@ impl SlurmProblem {
                     "run this where jobs are submitted, or load Slurm's module (module load slurm)",
                 ),
             ),
-            Self::Refused { program, said } => (
-                Text::new(format!("{program} 拒绝了：{said}"), format!("{program} refused: {said}")),
-                Hint::new(
-                    "检查分区、账户与资源（sinfo，sacctmgr show assoc user=$USER）",
-                    "check partition, account and resources (sinfo, sacctmgr show assoc user=$USER)",
-                ),
-            ),
+            Self::Refused { program, said } => {
+                (Text::new(format!("{program} 拒绝了：{said}"), format!("{program} refused: {said}")), refused(said))
+            }
             Self::ArrayWithWait => (
                 Text::new("--wait 只能跟随一个作业，不能跟随作业数组", "--wait follows one job, not an array"),
                 Hint::new("去掉 --wait，用 squeue 查看", "leave --wait out and watch it with squeue"),
             ),
         }
     }
+}
+
+/// What helps against what a program of Slurm complains of.
+fn refused(said: &str) -> Hint {
+    let speaks_of = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    if speaks_of(&["configuration source", "slurm.conf", "fetch_config"]) {
+        return Hint::new(
+            "本机没有 Slurm 集群的配置：在能提交作业的登录节点上运行，或用 SLURM_CONF 指向 slurm.conf",
+            "this machine knows of no cluster: run this where jobs are submitted, or let SLURM_CONF name slurm.conf",
+        );
+    }
+    if speaks_of(&["contact slurm controller", "connect failure"]) {
+        return Hint::new(
+            "集群的 slurmctld 没有回应：scontrol ping 显示它的状态",
+            "the cluster's slurmctld does not answer: scontrol ping shows how it is",
+        );
+    }
+    Hint::new(
+        "检查分区、账户与资源（sinfo，sacctmgr show assoc user=$USER）",
+        "check partition, account and resources (sinfo, sacctmgr show assoc user=$USER)",
+    )
 }
 
 impl Explained for SlurmProblem {
@@ -242,6 +259,32 @@ impl SlurmNews {
             Self::Unknown { job } => {
                 Text::new(format!("Slurm 已不再知道作业 {job}"), format!("Slurm does not know job {job} any more"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::FrontEnd;
+
+    #[test]
+    fn what_slurm_complains_of_is_advised() {
+        for (said, advice) in [
+            (
+                "resolve_ctls_from_dns_srv: res_nsearch error; fatal: Could not establish a configuration source",
+                "SLURM_CONF",
+            ),
+            (
+                "fatal: s_p_parse_file: unable to status file /etc/slurm/slurm.conf: No such file or directory",
+                "SLURM_CONF",
+            ),
+            ("Batch job submission failed: Unable to contact slurm controller (connect failure)", "scontrol ping"),
+            ("Batch job submission failed: Invalid account or account/partition combination specified", "sacctmgr"),
+        ] {
+            let problem = SlurmProblem::Refused { program: "sbatch", said: said.to_owned() };
+            let hint = problem.hint().unwrap().spelled(FrontEnd::CommandLine);
+            assert!(hint.en.contains(advice) && hint.zh.contains(advice), "{said}: {hint:?}");
         }
     }
 }

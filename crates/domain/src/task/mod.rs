@@ -1,6 +1,7 @@
 //! A task: what a user asks to train ([`spec`]), and how it fares on the server ([`lifecycle`]).
 
 mod lifecycle;
+mod part;
 mod record;
 mod selection;
 mod spans;
@@ -9,6 +10,7 @@ mod spec;
 pub use lifecycle::{
     DesiredState, EventDetail, EventText, PhaseChange, Release, SilentMachine, TaskEnd, TaskInput, waits_for_machine,
 };
+pub use part::MissingPart;
 pub use record::{
     AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,
     StopIntent, Task, ToldEnd,

@@ -325,17 +325,41 @@ impl Task {
     /// Whether a rank of an attempt may have written something: one that has been, or that its restarts allow next, since
     /// what ranks write may come before the news that they were started.
     pub fn may_have_written(&self, attempt: u32, rank: u32) -> bool {
-        let newest = self.attempt().map_or(0, |attempt| attempt.number.get());
-        let most = newest.saturating_add(self.spec.policies.restart.max_restarts).saturating_add(1);
+        (1..=self.most_attempts()).contains(&attempt) && rank < self.most_ranks()
+    }
+
+    /// The greatest number that an attempt of this launch can have, its restarts counted.
+    pub fn most_attempts(&self) -> u32 {
+        self.newest_attempt().saturating_add(self.spec.policies.restart.max_restarts).saturating_add(1)
+    }
+
+    /// The number of the newest attempt; 0 before the first.
+    pub fn newest_attempt(&self) -> u32 {
+        self.attempt().map_or(0, |attempt| attempt.number.get())
+    }
+
+    /// How many ranks it has or has had in an attempt; 0 as long as nobody knows.
+    pub fn most_ranks(&self) -> u32 {
         let ranks_of = |record: &AttemptRecord| record.ranks.iter().map(|rank| rank.rank.0 + 1).max().unwrap_or(0);
-        let ranks = self.attempts.iter().map(ranks_of).max().unwrap_or(0).max(self.world_size());
-        (1..=most).contains(&attempt) && rank < ranks
+        self.attempts.iter().map(ranks_of).max().unwrap_or(0).max(self.world_size())
     }
 
     /// The number after which a launch counts its attempts; `written` is the newest attempt of which something is kept, which
     /// a database that was put back to an older state does not know.
     pub fn attempts_before(&self, written: u32) -> u32 {
-        self.attempt().map_or(0, |attempt| attempt.number.get()).max(written)
+        self.newest_attempt().max(written)
+    }
+
+    /// Whether the ranks of an attempt end because somebody asked for it, and not because one of them failed.
+    pub fn ends_on_request(&self, attempt: u32) -> bool {
+        let known = self.attempts.iter().find(|known| known.number.get() == attempt);
+        known.is_some_and(|known| match known.phase {
+            AttemptPhase::Stopped => true,
+            AttemptPhase::Succeeded | AttemptPhase::Failed => false,
+            AttemptPhase::Prepared | AttemptPhase::Launching | AttemptPhase::Running | AttemptPhase::Stopping => {
+                self.stop.is_some()
+            }
+        })
     }
 
     /// The newest attempt.

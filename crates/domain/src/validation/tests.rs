@@ -218,6 +218,8 @@ fn a_checkpoint_folder_means_the_same_on_every_node() {
         ("", false),
         ("~/ckpt", false),
         ("/shared/../etc", false),
+        ("/", false),
+        ("//./", false),
         ("/shared/$USER", false),
         ("/shared/{task}", false),
         ("/a\nb", false),

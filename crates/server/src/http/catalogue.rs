@@ -15,7 +15,7 @@ use super::paging::{self, Wanted};
 use super::params::Params;
 use crate::access::ownership;
 use crate::core::Core;
-use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, MODEL, Reply};
+use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, MODEL, Noun, Reply};
 
 /// Which part of the catalogue is meant.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub enum Catalogue {
 }
 
 impl Catalogue {
-    const fn noun(self) -> Text {
+    const fn noun(self) -> Noun {
         match self {
             Self::Datasets => DATASET,
             Self::Models => MODEL,
@@ -62,7 +62,7 @@ impl Catalogue {
     /// A new entry is its maker's, and is told.
     fn told(self, tx: &mut Transaction<'_>, made: Entry, maker: Principal, now_ms: u64) -> Reply {
         ownership::give(tx, &made.id, &maker)?;
-        let (Text { zh, en }, name) = (self.noun(), &made.name);
+        let (Noun { zh, en, .. }, name) = (self.noun(), &made.name);
         let kind = match self {
             Self::Datasets => "dataset.created",
             Self::Models => "model.created",
@@ -96,7 +96,7 @@ impl Catalogue {
             Self::Models => tx.delete_model(id)?,
         };
         tx.forget_owner(id)?;
-        let Text { zh, en } = self.noun();
+        let Noun { zh, en, .. } = self.noun();
         let text = Text::new(format!("{zh}“{name}”已删除"), format!("the {en} '{name}' was deleted"));
         tx.append_event(NewEvent::new(now_ms, kind, text, caller))?;
         Ok(())

@@ -22,7 +22,7 @@ use super::{names, paging};
 use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
+use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply, VERSION};
 
 /// Creates a dataset; versions say where its data is.
 #[utoipa::path(post, path = "/api/v1/datasets", tag = "datasets", request_body = CreateDataset,
@@ -135,7 +135,7 @@ pub async fn create_version(
             let made = tx.create_version(&id, &new, now_ms).map_err(|error| match error {
                 CreateError::Missing => ApiProblem::not_found(&DATASET, &id),
                 CreateError::NameTaken => {
-                    let mut problem = names::taken(&Text::new("版本", "version"), &new.version);
+                    let mut problem = names::taken(&VERSION, &new.version);
                     problem.field = Some("version".to_owned());
                     problem
                 }

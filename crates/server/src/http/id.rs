@@ -3,9 +3,8 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use fermi_domain::ids::{EnvironmentId, GroupId, TaskId};
-use fermi_domain::language::Text;
 
-use crate::envelope::{ApiProblem, DATASET, ENVIRONMENT, GROUP, MODEL, TASK};
+use crate::envelope::{ApiProblem, DATASET, ENVIRONMENT, GROUP, MODEL, Noun, TASK};
 
 /// The longest id that is looked up.
 const LONGEST: usize = 80;
@@ -26,7 +25,7 @@ pub struct GroupPath(pub GroupId);
 #[derive(Debug)]
 pub struct ModelPath(pub String);
 
-async fn id<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &Text) -> Result<String, ApiProblem> {
+async fn id<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &Noun) -> Result<String, ApiProblem> {
     // Bytes that are no UTF-8 are no id either.
     let Ok(Path(id)) = Path::<String>::from_request_parts(parts, state).await else {
         return Err(ApiProblem::not_found(noun, "?"));
@@ -35,7 +34,7 @@ async fn id<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &Text) -> Result
 }
 
 /// Lets pass what may be an id.
-pub fn checked(id: String, noun: &Text) -> Result<String, ApiProblem> {
+pub fn checked(id: String, noun: &Noun) -> Result<String, ApiProblem> {
     let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     if is_plain && !id.is_empty() && id.len() <= LONGEST { Ok(id) } else { Err(ApiProblem::not_found(noun, &id)) }
 }

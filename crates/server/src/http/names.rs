@@ -5,7 +5,7 @@ use fermi_domain::language::Text;
 use fermi_domain::unseen;
 use fermi_domain::validation::LONGEST_NAME;
 
-use crate::envelope::ApiProblem;
+use crate::envelope::{ApiProblem, Noun};
 
 /// The longest path or description.
 const LONGEST_TEXT: usize = 4_096;
@@ -92,7 +92,7 @@ pub fn path(field: &'static str, path: Option<String>) -> Result<Option<String>,
 }
 
 /// The name is another one's.
-pub fn taken(noun: &Text, name: &str) -> ApiProblem {
+pub fn taken(noun: &Noun, name: &str) -> ApiProblem {
     let mut problem = ApiProblem::conflict(
         "name_taken",
         Text::new(format!("{}“{name}”已存在", noun.zh), format!("there is a {} '{name}' already", noun.en)),

@@ -13,7 +13,7 @@ use fermi_domain::language::Text;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::app_state::AppState;
-use crate::envelope::ApiProblem;
+use crate::envelope::{ApiProblem, FILE};
 
 /// The console, as `npm run build` in `console/` makes it; nothing but a mark where it was not built.
 #[derive(Debug, RustEmbed)]
@@ -110,7 +110,7 @@ fn not_built() -> ApiProblem {
 }
 
 fn no_file(name: &str) -> ApiProblem {
-    ApiProblem::not_found(&Text::new("文件", "file"), name)
+    ApiProblem::not_found(&FILE, name)
 }
 
 /// The console's page. What it names lies beside the first page, so that an address with folders leads up to it; nothing has

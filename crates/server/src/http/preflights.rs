@@ -76,10 +76,7 @@ fn named(core: &Core, asked: &[String]) -> Result<Vec<Environment>, ApiProblem> 
     for text in asked.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
         let by_id = known.iter().find(|it| it.id.as_str() == text);
         let environment = by_id.or_else(|| known.iter().find(|it| it.name == text));
-        let environment = environment.ok_or_else(|| {
-            ApiProblem::not_found(&ENVIRONMENT, text)
-                .hint(Text::new("fermi env list 列出全部", "'fermi env list' shows them all"))
-        })?;
+        let environment = environment.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, text))?;
         if !found.iter().any(|it| it.id == environment.id) {
             found.push(environment.clone());
         }

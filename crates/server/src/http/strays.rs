@@ -10,7 +10,7 @@ use fermi_store::{StoreError, Transaction, WriteError};
 
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, STRAY};
 
 /// The runs that this database has never launched. They go on until somebody ends them.
 #[utoipa::path(get, path = "/api/v1/server/strays", tag = "health",
@@ -34,7 +34,7 @@ pub async fn list(State(core): State<Core>) -> Reply {
 #[utoipa::path(post, path = "/api/v1/server/strays/{run}/end", tag = "health", params(("run" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure)))]
 pub async fn end(State(core): State<Core>, Caller(caller): Caller, Path(run): Path<String>) -> Reply {
-    let missing = || ApiProblem::not_found(&Text::new("未登记的运行", "stray run"), &run);
+    let missing = || ApiProblem::not_found(&STRAY, &run);
     let key: RunKey = run.parse().map_err(|_| missing())?;
     let (ended, now_ms) = (key.clone(), core.now_ms());
     let text = Text::new(format!("正在结束 {run}"), format!("{run} is being ended"));

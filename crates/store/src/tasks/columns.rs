@@ -84,7 +84,7 @@ impl TaskBrief {
             environments: task.environments().into_iter().cloned().collect(),
             labels: task.spec.labels.clone(),
             world_size: task.world_size(),
-            attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
+            attempt: task.newest_attempt(),
             restarts_used: task.restarts_used,
             created_by: task.created_by.clone(),
         }

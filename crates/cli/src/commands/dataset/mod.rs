@@ -13,7 +13,7 @@ use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use crate::commands::usage::Expected;
-use crate::connection::{self, AskFlags, CommandProblem, Outcome};
+use crate::connection::{self, AskFlags, CommandProblem, Noun, Outcome};
 use crate::span;
 use crate::speech::pick;
 use crate::table::{self, Cell, Colour, Table};
@@ -197,7 +197,8 @@ fn delete(flags: &DatasetName) -> Outcome {
 /// The dataset that is meant; an id wins over a name.
 pub fn find(client: &Client, text: &str) -> Result<Dataset, CommandProblem> {
     let by_id = client.dataset(text);
-    connection::find(text, ("数据集", "dataset"), by_id, |query| client.datasets(query), |dataset| &dataset.name)
+    let noun = Noun { zh: "数据集", en: "dataset", list: "fermi dataset list" };
+    connection::find(text, noun, by_id, |query| client.datasets(query), |dataset| &dataset.name)
 }
 
 /// The version that is meant, or the newest where none is.

@@ -124,6 +124,7 @@ impl DemoDisplay {
                     RankState::Running => self.paint.green("●"),
                     RankState::Succeeded => self.paint.green("✓"),
                     RankState::Failed => self.paint.red("✗"),
+                    RankState::Stopped => self.paint.dim("□"),
                 })
                 .collect();
             let lights = if lights.is_empty() { self.paint.dim("○○") } else { lights };

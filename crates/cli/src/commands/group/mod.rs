@@ -17,7 +17,7 @@ use clap::Subcommand;
 use fermi_api::client::Client;
 use fermi_api::v1::Group;
 
-use crate::connection::{self, CommandProblem};
+use crate::connection::{self, CommandProblem, Noun};
 
 pub use ranks::colour;
 
@@ -58,5 +58,6 @@ pub fn execute(verb: &Verb) -> ExitCode {
 /// The group that is meant; an id wins over a name.
 pub fn find(client: &Client, text: &str) -> Result<Group, CommandProblem> {
     let by_id = client.group(text);
-    connection::find(text, ("分组", "group"), by_id, |query| client.groups(query), |group| &group.name)
+    let noun = Noun { zh: "分组", en: "group", list: "fermi group list" };
+    connection::find(text, noun, by_id, |query| client.groups(query), |group| &group.name)
 }

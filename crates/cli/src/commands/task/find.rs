@@ -4,10 +4,11 @@ use fermi_api::client::{Client, ClientError, Query};
 use fermi_api::v1::TaskRow;
 use fermi_domain::language::Text;
 
-use crate::connection::{self, CommandProblem};
+use crate::connection::{self, CommandProblem, Noun};
 
 /// The newest task of all.
 const LAST: &str = "last";
+const NOUN: Noun = Noun { zh: "训练任务", en: "task", list: "fermi task list" };
 /// How ids begin.
 const PREFIX: &str = "task-";
 
@@ -30,7 +31,7 @@ pub fn id(client: &Client, text: &str) -> Result<String, CommandProblem> {
         }
         names.push(name);
     }
-    Err(unknown(text, &names))
+    Err(NOUN.unknown(text, names.iter().map(String::as_str)))
 }
 
 /// The ids of several.
@@ -58,22 +59,6 @@ fn none_yet() -> CommandProblem {
         Text::new("还没有训练任务", "there are no tasks yet"),
         Text::new("用 fermi task create 创建一个", "create one with 'fermi task create'"),
     )
-}
-
-fn unknown(text: &str, names: &[String]) -> CommandProblem {
-    let near = names
-        .iter()
-        .map(|name| (strsim::jaro_winkler(name, text), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    let hint = match near {
-        Some((_, name)) => Text::new(format!("是不是 {name}？"), format!("did you mean {name}?")),
-        None => Text::new(
-            "fermi task list 列出全部任务；可以用 ID、编号、名称或 last",
-            "'fermi task list' shows them all; an id, its number, a name or last will do",
-        ),
-    };
-    CommandProblem::not_found(Text::new(format!("没有训练任务 “{text}”"), format!("there is no task '{text}'")), hint)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use fermi_api::client::{Client, ClientError, LogQuery, Moment};
 use fermi_api::v1::{LogPiece, Stream};
 use fermi_domain::language::Text;
 
-use super::{find, watch};
+use super::{find, ranks, watch};
 use crate::commands::usage::Expected;
 use crate::connection::{CommandProblem, Outcome, ServerFlags};
 use crate::exit_code;
@@ -54,6 +54,9 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
         tail: flags.tail,
     };
     let task = find::id(&client, &flags.task)?;
+    if let Some(some) = flags.rank.as_ref().filter(|ranks| ranks.only().is_none()) {
+        ranks::check(&client, &task, some.starts())?;
+    }
     if let Some(text) = &flags.search {
         return search(&client, flags, &task, text, &query);
     }
@@ -246,6 +249,11 @@ impl Ranks {
     /// The first ones, as many as that at most.
     pub fn first(&self, most: usize) -> Vec<u32> {
         self.0.iter().flat_map(|(first, last)| *first..=*last).take(most).collect()
+    }
+
+    /// Where each range begins.
+    fn starts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|(first, _)| *first)
     }
 
     /// The one that it is, if it is one.

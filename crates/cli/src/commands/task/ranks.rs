@@ -1,9 +1,12 @@
 //! `fermi task ranks`.
 
+use fermi_api::client::Client;
 use fermi_api::v1::{Rank, RankState};
+use fermi_domain::language::Explained;
+use fermi_domain::task::MissingPart;
 
 use super::find;
-use crate::connection::{AskFlags, Outcome};
+use crate::connection::{AskFlags, CommandProblem, Outcome};
 use crate::span;
 use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
@@ -24,6 +27,15 @@ pub fn execute(flags: &RanksFlags) -> Outcome {
     let client = flags.ask.connect()?;
     let answer = client.ranks(&find::id(&client, &flags.task)?, flags.attempt)?;
     flags.ask.show(&answer, |ranks, paint| table(&ranks.items).render(paint))
+}
+
+/// Refuses ranks that the task does not have, where a command picks them from an answer about all.
+pub fn check(client: &Client, task: &str, wanted: impl IntoIterator<Item = u32>) -> Result<(), CommandProblem> {
+    let ranks = client.ranks(task, None)?.data.items.len();
+    let ranks = u32::try_from(ranks).unwrap_or(u32::MAX);
+    let Some(rank) = wanted.into_iter().find(|rank| ranks > 0 && *rank >= ranks) else { return Ok(()) };
+    let missing = MissingPart::Rank { task: task.to_owned(), rank, ranks };
+    Err(CommandProblem::not_found(missing.text(), speech::hint(&missing).unwrap_or_else(|| missing.text())))
 }
 
 fn table(ranks: &[Rank]) -> Table {
@@ -67,5 +79,6 @@ fn colour(state: RankState) -> Colour {
         RankState::Running => Colour::Strong,
         RankState::Succeeded => Colour::Good,
         RankState::Failed => Colour::Bad,
+        RankState::Stopped => Colour::Faint,
     }
 }

@@ -1,11 +1,19 @@
 //! `fermi task stacks`.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
 use fermi_api::v1::Stacks;
 use fermi_domain::hang::StackGroup;
+use fermi_domain::language::Language;
 
-use super::{find, ledger};
+use super::{find, ledger, ranks};
 use crate::connection::{AskFlags, Outcome};
-use crate::speech::{Paint, pick};
+use crate::speech::{self, Paint, pick};
+
+/// What is answered within it needs no word.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Show where all ranks of a task stand right now: those at the same line together
 #[derive(Debug, clap::Args)]
@@ -21,9 +29,31 @@ pub struct StacksFlags {
 
 pub fn execute(flags: &StacksFlags) -> Outcome {
     let client = flags.ask.connect()?;
-    let answer = client.stacks(&find::id(&client, &flags.task)?)?;
-    let rank = flags.rank;
+    let (task, rank) = (find::id(&client, &flags.task)?, flags.rank);
+    if rank.is_some() {
+        ranks::check(&client, &task, rank)?;
+    }
+    let answer = saying_what_lasts(|| client.stacks(&task))?;
     flags.ask.show(&answer, |stacks, paint| render(stacks, rank, paint))
+}
+
+/// A node that does not answer is waited for; who waits for longer than a moment hears for what.
+fn saying_what_lasts<T>(ask: impl FnOnce() -> T) -> T {
+    let (answered, waits) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if waits.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
+                let most = Stacks::PATIENCE.as_secs();
+                speech::say(&match speech::language() {
+                    Language::ZhCn => format!("等待所有节点回应，最多 {most} 秒\n"),
+                    Language::En => format!("waiting until all nodes have answered, up to {most} s\n"),
+                });
+            }
+        });
+        let answer = ask();
+        drop(answered);
+        answer
+    })
 }
 
 fn render(stacks: &Stacks, rank: Option<u32>, paint: Paint) -> String {

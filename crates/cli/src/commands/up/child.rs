@@ -1,10 +1,10 @@
 //! One process of a cluster: started, listened to, started again when it dies, ended when it is time.
 
-use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child as Process, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -31,6 +31,8 @@ pub struct Child {
     arguments: Vec<String>,
     /// Where its stderr goes.
     log: PathBuf,
+    /// How long its log was before: lines of earlier starts say nothing of this one.
+    log_before: u64,
     process: Option<Process>,
     /// Signals go through this handle, which never means another process that got the same number.
     handle: Option<PidFd>,
@@ -43,10 +45,12 @@ pub struct Child {
 impl Child {
     /// Starts `fermi` with these arguments.
     pub fn start(name: &str, arguments: Vec<String>, log: PathBuf, lines: Sender<ChildLine>) -> io::Result<Self> {
+        let log_before = log.metadata().map_or(0, |about| about.len());
         let mut child = Self {
             name: name.to_owned(),
             arguments,
             log,
+            log_before,
             process: None,
             handle: None,
             wait: FIRST_WAIT,
@@ -149,8 +153,31 @@ impl Child {
 
     /// The last lines of its log, to explain why it did not start.
     pub fn last_lines(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(6)..].join("\n")
+        last_lines(&self.log, self.log_before).unwrap_or_default()
+    }
+}
+
+fn last_lines(log: &Path, from: u64) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    Ok(lines[lines.len().saturating_sub(6)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_an_earlier_start_are_not_quoted() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("server.log");
+        let before = "the port is taken\n";
+        std::fs::write(&log, format!("{before}\nno room\nä\n")).unwrap();
+        assert_eq!(last_lines(&log, before.len() as u64).unwrap(), "no room\nä");
+        assert_eq!(last_lines(&log, 1_000).unwrap(), "");
     }
 }

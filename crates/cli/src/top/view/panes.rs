@@ -23,7 +23,7 @@ const EVIDENCE: usize = 12;
 
 /// How many ranks are in which state, for the title.
 pub fn rank_counts(ranks: &[Rank], language: Language) -> String {
-    let states = [RankState::Running, RankState::Waiting, RankState::Succeeded, RankState::Failed];
+    let states = [RankState::Running, RankState::Waiting, RankState::Succeeded, RankState::Failed, RankState::Stopped];
     let counts = states.iter().filter_map(|state| {
         let count = ranks.iter().filter(|rank| rank.state == *state).count();
         let (sign, _) = cell(*state);
@@ -39,6 +39,7 @@ fn cell(state: RankState) -> (&'static str, Colour) {
         RankState::Running => ("■", Colour::Strong),
         RankState::Succeeded => ("✓", Colour::Good),
         RankState::Failed => ("✗", Colour::Bad),
+        RankState::Stopped => ("□", Colour::Faint),
     }
 }
 

@@ -50,7 +50,7 @@ impl TaskEnd {
 impl Task {
     /// Whether its stop is asked for in order that it waits again: it gives way, or is restarted. One that finished before it
     /// could give way has nothing left to do.
-    pub(super) fn waits_again(&self) -> bool {
+    pub(in crate::task) fn waits_again(&self) -> bool {
         let is_done = |cause: StopCause| cause == StopCause::GivesWay && self.phase == TaskPhase::Succeeded;
         self.stop.is_some_and(|stop| stop.then_restart && !is_done(stop.cause))
     }

@@ -351,7 +351,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
-        let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
+        let number = self.task.newest_attempt();
         match outcome {
             Outcome::Succeeded => self.succeed(verdict),
             Outcome::Failed => self.fail(verdict),
@@ -369,7 +369,7 @@ impl Transition<'_> {
 
     /// Every rank returned 0.
     pub(super) fn succeed(&mut self, verdict: Verdict) {
-        let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
+        let number = self.task.newest_attempt();
         self.turn_attempt(number, AttemptEvent::EndedWell);
         if self.turn(TaskEvent::Finished) {
             self.task.verdict = Some(verdict);
@@ -385,7 +385,9 @@ impl Transition<'_> {
             return;
         }
         if let Some(number) = self.task.attempt().map(|attempt| attempt.number.get()) {
-            self.turn_attempt(number, AttemptEvent::EndedBadly);
+            let is_failure = verdict.class.is_some();
+            let event = if is_failure { AttemptEvent::EndedBadly } else { AttemptEvent::EndedOnRequest };
+            self.turn_attempt(number, event);
             if let Some(attempt) = self.attempt(number) {
                 attempt.verdict.get_or_insert_with(|| verdict.clone());
             }

@@ -62,7 +62,8 @@ pub async fn metrics(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(
     };
     let attempt = params.number("attempt", 1..=u32::MAX)?;
     let task = show::find(&core, &id).await?;
-    let attempt = attempt.unwrap_or_else(|| task.attempt().map_or(0, |attempt| attempt.number.get()));
+    task.check_part(attempt, wanted.rank)?;
+    let attempt = attempt.unwrap_or(task.newest_attempt());
     let (chunks, asked) = (core.chunks().clone(), wanted.clone());
     let read = tokio::task::spawn_blocking(move || reported(&*chunks, &id, attempt, &asked)).await;
     let mut series = blocking(read)?;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, Page, Rank, RankState};
+use fermi_domain::phase::AttemptPhase;
 use fermi_domain::rank_map::RankSlot;
-use fermi_domain::task::{RankRecord, Task};
+use fermi_domain::task::RankRecord;
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::progress::{ProgressReport, reports};
@@ -26,8 +27,8 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let params = Params::read(query.as_deref(), &["attempt"])?;
     let wanted = params.number("attempt", 1..=u32::MAX)?;
     let task = show::find(&core, &id).await?;
-    let newest = task.attempt().map_or(0, |attempt| attempt.number.get());
-    let attempt = wanted.unwrap_or(newest);
+    task.check_part(wanted, None)?;
+    let attempt = wanted.unwrap_or(task.newest_attempt());
     let Some(map) = view::rank_map(&task, &core.known_environments()) else {
         return EnvelopeAnswer::ok(&Page::<Rank>::whole(Vec::new()));
     };
@@ -44,10 +45,14 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
         .filter(|sample| sample.attempt == attempt)
         .map(|sample| (sample.rank, sample))
         .collect();
-    let records = records(&task, attempt);
+    let found = task.attempts.iter().find(|known| known.number.get() == attempt);
+    let records: HashMap<u32, &RankRecord> =
+        found.into_iter().flat_map(|found| &found.ranks).map(|record| (record.rank.0, record)).collect();
+    let phase = found.map_or(AttemptPhase::Prepared, |found| found.phase);
+    let is_stopped = task.ends_on_request(attempt);
     let items = map.slots().iter().map(|slot| {
         let record = records.get(&slot.rank.0).copied();
-        let mut rank = rank(slot, attempt, record);
+        let mut rank = rank(slot, attempt, record, state(record, phase, is_stopped));
         if let Some(sample) = samples.get(&slot.rank.0).filter(|_| rank.state == RankState::Running) {
             rank.cpus = Some(sample.cpus);
             rank.memory = Some(sample.memory);
@@ -61,19 +66,23 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     EnvelopeAnswer::ok(&Page::whole(items.collect()))
 }
 
-fn records(task: &Task, attempt: u32) -> HashMap<u32, &RankRecord> {
-    let found = task.attempts.iter().find(|record| record.number.get() == attempt);
-    found.into_iter().flat_map(|found| &found.ranks).map(|record| (record.rank.0, record)).collect()
+/// Where a rank stands in an attempt that is in this phase. Of one whose end nobody has told the attempt's own end speaks.
+fn state(record: Option<&RankRecord>, phase: AttemptPhase, is_stopped: bool) -> RankState {
+    let Some(record) = record else { return RankState::Waiting };
+    match (&record.exit, phase) {
+        (Some(exit), _) if exit.is_success() => RankState::Succeeded,
+        (Some(_), _) if is_stopped => RankState::Stopped,
+        (Some(_), _) | (None, AttemptPhase::Failed) => RankState::Failed,
+        (None, AttemptPhase::Succeeded) => RankState::Succeeded,
+        (None, AttemptPhase::Stopped) => RankState::Stopped,
+        (None, AttemptPhase::Prepared | AttemptPhase::Launching | AttemptPhase::Running | AttemptPhase::Stopping) => {
+            RankState::Running
+        }
+    }
 }
 
-fn rank(slot: &RankSlot, attempt: u32, record: Option<&RankRecord>) -> Rank {
+fn rank(slot: &RankSlot, attempt: u32, record: Option<&RankRecord>, state: RankState) -> Rank {
     let exit = record.and_then(|record| record.exit.clone());
-    let state = match (record, &exit) {
-        (None, _) => RankState::Waiting,
-        (Some(_), None) => RankState::Running,
-        (Some(_), Some(exit)) if exit.is_success() => RankState::Succeeded,
-        (Some(_), Some(_)) => RankState::Failed,
-    };
     Rank {
         attempt,
         rank: slot.rank.0,
@@ -109,4 +118,34 @@ fn last_reports(
         Some((rank, reports(&bytes).last()?))
     };
     (0..count).filter_map(last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::exit::Exit;
+    use fermi_domain::ids::Rank;
+
+    use super::*;
+
+    #[test]
+    fn a_rank_has_failed_only_where_nobody_asked_for_its_end() {
+        let record = |exit| RankRecord { rank: Rank(0), worker: None, pid: 7, started_ms: 1, ended_ms: None, exit };
+        let (killed, well) = (record(Some(Exit::Code { code: 143 })), record(Some(Exit::SUCCESS)));
+        let untold = record(None);
+        for (record, phase, is_stopped, expected) in [
+            (None, AttemptPhase::Running, false, RankState::Waiting),
+            (Some(&untold), AttemptPhase::Running, false, RankState::Running),
+            (Some(&untold), AttemptPhase::Stopping, true, RankState::Running),
+            (Some(&killed), AttemptPhase::Running, false, RankState::Failed),
+            (Some(&killed), AttemptPhase::Stopping, true, RankState::Stopped),
+            (Some(&killed), AttemptPhase::Stopped, true, RankState::Stopped),
+            (Some(&killed), AttemptPhase::Failed, false, RankState::Failed),
+            (Some(&well), AttemptPhase::Stopped, true, RankState::Succeeded),
+            (Some(&untold), AttemptPhase::Stopped, true, RankState::Stopped),
+            (Some(&untold), AttemptPhase::Failed, false, RankState::Failed),
+            (Some(&untold), AttemptPhase::Succeeded, false, RankState::Succeeded),
+        ] {
+            assert_eq!(state(record, phase, is_stopped), expected, "{phase:?}");
+        }
+    }
 }

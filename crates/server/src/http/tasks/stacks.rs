@@ -1,7 +1,6 @@
 //! Where the ranks of a task stand right now.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use axum::extract::State;
 use fermi_api::v1::{Empty, Envelope, Failure, Stacks};
@@ -20,9 +19,6 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
 use crate::http::body::OptionalBody;
 use crate::http::id::TaskPath;
-
-/// How long nodes may take; those that do not answer are named.
-const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Asks all ranks of a running task where they stand. Each gets a signal, at which its hook writes the stacks of its threads.
 #[utoipa::path(post, path = "/api/v1/training-tasks/{id}/stacks", tag = "training-tasks", params(("id" = String, Path)),
@@ -51,14 +47,14 @@ pub async fn stacks(
         let (run, core) = (task.run_key(node), core.clone());
         async move {
             let told = match core.hub().ask_for_stacks(&node.environment, &run) {
-                Some(told) => timeout(PATIENCE, told).await.ok().and_then(Result::ok),
+                Some(told) => timeout(Stacks::PATIENCE, told).await.ok().and_then(Result::ok),
                 None => None,
             };
             core.hub().forget_stacks(&run);
             (node.name.clone(), told)
         }
     });
-    let mut answer = Stacks { attempt: task.attempt().map_or(0, |attempt| attempt.number.get()), ..Stacks::default() };
+    let mut answer = Stacks { attempt: task.newest_attempt(), ..Stacks::default() };
     let mut stacks: BTreeMap<u32, Vec<Frame>> = BTreeMap::new();
     for (name, told) in join_all(asked).await {
         let Some(told) = told else {

@@ -31,6 +31,7 @@ pub async fn start(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let rank = params.number("rank", 0..=u32::MAX)?.unwrap_or(0);
     let attempt = params.number("attempt", 1..=u32::MAX)?;
     let task = show::find(&core, &id).await?;
+    task.check_part(attempt, Some(rank))?;
     let chunks = core.chunks().clone();
     let looked = tokio::task::spawn_blocking(move || look(&*chunks, &id, rank, attempt)).await;
     let Kept { attempts, record } = blocking(looked)?;

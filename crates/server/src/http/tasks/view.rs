@@ -71,7 +71,7 @@ pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment], reader: &Prin
         node_count: count(environments.len()),
         environments,
         world_size: task.world_size(),
-        attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
+        attempt: task.newest_attempt(),
         restarts_used: task.restarts_used,
         created_by: task.created_by.as_ref().map(v1::Principal::from),
         priority: task.spec.priority,

@@ -99,7 +99,7 @@ type RowProps = { row: Rank; task: Task; about: About; onPick: (rank: number) =>
 function Row({ row, task, about, onPick }: RowProps) {
   const { w, say, number, value, bytes } = useWords();
   const right = 'text-right text-xs';
-  const tone = rankTone(row, task.status, task.verdict?.first?.rank ?? null);
+  const tone = rankTone(row, task.verdict?.first?.rank ?? null);
   return (
     <div role="row" className={`${COLUMNS} relative h-10 items-center border-b border-line text-sm hover:bg-hover`}>
       <span role="cell">

@@ -312,6 +312,30 @@ fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
 }
 
 #[test]
+fn ranks_that_end_with_a_stop_have_not_failed_however_it_came_to_its_end() {
+    let stopped = |play: &mut Play, force| {
+        play.play(TaskInput::StopAsked(StopIntent::by_user(force)));
+        assert!(play.task.ends_on_request(1), "before the coordinator says so");
+    };
+    let mut orderly = Play::running(0);
+    assert!(!orderly.task.ends_on_request(1));
+    stopped(&mut orderly, false);
+    orderly.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser).swept();
+    let mut forced = Play::running(0);
+    stopped(&mut forced, true);
+    forced.swept();
+    let mut again = Play::running(0);
+    again.play(TaskInput::RestartAsked);
+    again.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser).swept();
+    for play in [&orderly, &forced, &again] {
+        assert!(play.task.ends_on_request(1) && !play.task.ends_on_request(2), "{:?}", play.task.attempts);
+    }
+    let mut failed = Play::running(0);
+    failed.ended(Outcome::Failed, VerdictKind::RankFailed).swept();
+    assert!(!failed.task.ends_on_request(1));
+}
+
+#[test]
 fn a_task_in_the_queue_stops_at_once() {
     let mut play = Play::new(0);
     play.play(TaskInput::MustWait { reason: Text::new("等", "wait") });
