@@ -6,6 +6,7 @@ use fermi_domain::checkpoint::{Fence, ResumePlan};
 use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
+use fermi_domain::language::Setting;
 use fermi_domain::launch::{RunPolicy, Serves};
 use fermi_process::account::SystemAccount;
 use fermi_process::lease::ServerLease;
@@ -121,6 +122,20 @@ impl Gathering {
     /// After how long a silence of the coordinator a node ends its ranks: where it holds a lease, before that ends.
     pub fn coordinator_lost_after_ms(&self) -> u64 {
         if self.is_elastic() { self.node_lost_after_ms / 2 } else { self.node_lost_after_ms }
+    }
+
+    /// Settings as the user of this node has made them: a node that is not known by a number has named an endpoint, and
+    /// neither address nor port.
+    pub fn as_named(&self, mut settings: Vec<Setting>) -> Vec<Setting> {
+        if self.node_rank.is_none() {
+            for setting in &mut settings {
+                if matches!(setting, Setting::MasterAddress | Setting::MasterPort) {
+                    *setting = Setting::RendezvousEndpoint;
+                }
+            }
+            settings.dedup();
+        }
+        settings
     }
 
     pub fn is_elastic(&self) -> bool {
