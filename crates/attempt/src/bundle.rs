@@ -346,3 +346,17 @@ impl RankPlan {
         self.command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_meets_at_an_endpoint_is_told_of_that_and_of_no_address() {
+        let settings = vec![Setting::RendezvousId, Setting::MasterAddress, Setting::MasterPort];
+        let by_number = Gathering { nodes: 2, node_rank: Some(1), coordinates: false, ..Gathering::alone() };
+        let by_endpoint = Gathering { node_rank: None, ..by_number.clone() };
+        assert_eq!(by_number.as_named(settings.clone()), settings);
+        assert_eq!(by_endpoint.as_named(settings), [Setting::RendezvousId, Setting::RendezvousEndpoint]);
+    }
+}

@@ -300,3 +300,19 @@ pub fn short_path(path: &Path) -> String {
         None => path.display().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_rank_and_several_are_told_apart() {
+        let why = Text::new("待命进程已经退出", "the parked interpreter had ended");
+        assert_eq!(cold(&[1], &why).en, "rank 1 starts cold: the parked interpreter had ended");
+        assert_eq!(cold(&[0, 1], &why).en, "ranks 0, 1 start cold: the parked interpreter had ended");
+        assert_eq!(cold(&[0, 1], &why).zh, "rank 0, 1 冷启动：待命进程已经退出");
+        assert_eq!(released(&[1]).en, "rank 1: the parked interpreter goes on, nothing to import again");
+        let several = released(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(several.en, "ranks 0-5: the parked interpreters go on, nothing to import again");
+    }
+}
