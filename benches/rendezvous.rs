@@ -103,6 +103,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         tells_checkpoints: false,
         meets_at_hosted_store: true,
         role: None,
+        terms: None,
     };
     let deadline = Instant::now() + PATIENCE;
     loop {

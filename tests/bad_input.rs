@@ -237,6 +237,19 @@ fn a_taken_port_is_refused_with_the_name_of_its_holder() {
 }
 
 #[test]
+fn keepers_that_the_machine_lets_not_start_say_why() {
+    for (language, why) in [("en", "too many files are open"), ("zh", "打开的文件过多")] {
+        let place = prepared();
+        let mut command = place.program("sh");
+        command.args(["-c", "ulimit -n 16 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fermi"), "run", "good.py"]);
+        let ended = Run::whole(command.env("FERMI_LANG", language));
+        let said = refused(&place, "too few files", language, &ended);
+        assert!(said.contains(why) && said.contains("ulimit -n 1024"), "{said}");
+        place.assert_empty();
+    }
+}
+
+#[test]
 fn a_script_that_may_not_be_read_is_refused() {
     let place = prepared();
     let secret = place.file("secret.py", "print('never')");

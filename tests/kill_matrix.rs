@@ -209,12 +209,29 @@ fn a_warden_that_is_stopped_outlives_neither_its_supervisor_nor_the_launchers_pa
 }
 
 #[test]
-fn a_supervisor_that_is_stopped_is_killed_by_the_second_signal() {
+fn a_supervisor_that_is_stopped_goes_on_and_that_is_said() {
+    let place = Place::new();
+    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
+    let supervisor = i32::try_from(run.event("run.started")["supervisorPid"].as_i64().unwrap()).unwrap();
+    run.event("rank.started");
+    signal(supervisor, libc::SIGSTOP);
+    let told = run.event("keeper.stopped");
+    assert_eq!((&told["pid"], &told["pause"]), (&supervisor.into(), &"stopped".into()), "{told}");
+    signal(run.pid(), libc::SIGTERM);
+    run.ended().expect(143);
+    place.assert_empty();
+}
+
+#[test]
+fn keepers_that_are_both_stopped_are_killed_by_the_second_signal() {
     let place = Place::new();
     let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
     let started = run.event("run.started");
     run.event("rank.started");
-    signal(i32::try_from(started["supervisorPid"].as_i64().unwrap()).unwrap(), libc::SIGSTOP);
+    // Either would let the other one go on.
+    for keeper in ["wardenPid", "supervisorPid"] {
+        signal(i32::try_from(started[keeper].as_i64().unwrap()).unwrap(), libc::SIGSTOP);
+    }
     run.signal(libc::SIGTERM);
     // Two signals that come as one are one.
     std::thread::sleep(Duration::from_millis(300));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Fleet, Place, Run, eventually, signal};
+use crate::support::{Fleet, Place, Run, eventually};
 
 /// The first attempt would go on for ever, the next one ends at once.
 const UNTIL_RESTARTED: &str = "echo \"attempt $FERMI_ATTEMPT\"; [ $FERMI_ATTEMPT -gt 1 ] || sleep 600";
@@ -33,6 +33,23 @@ fn a_training_that_has_lost_the_server_ends_when_its_lease_does_and_is_started_a
     let headline = task["attempts"][0]["verdict"]["headline"].to_string();
     assert!(headline.contains("cut off from the server for as long as the task allows"), "{task:#}");
     fleet.assert_idle();
+}
+
+/// Holds a process as a debugger does, whatever signals it gets but SIGKILL: one that a signal has stopped is told to go on.
+fn hold(pid: i32) {
+    std::thread::spawn(move || {
+        let nothing = std::ptr::null_mut::<libc::c_void>();
+        // SAFETY: a process that the test has started; this thread is its tracer as long as both live.
+        let is_held = unsafe {
+            libc::ptrace(libc::PTRACE_SEIZE, pid, nothing, nothing) == 0
+                && libc::ptrace(libc::PTRACE_INTERRUPT, pid, nothing, nothing) == 0
+        };
+        assert!(is_held, "{}", std::io::Error::last_os_error());
+        let mut status = 0;
+        // Its parent hears of its end when the tracer has.
+        // SAFETY: the kernel writes one number of ours.
+        while unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } == pid && libc::WIFSTOPPED(status) {}
+    });
 }
 
 /// The supervisor of the second node hangs, as on a disk that does not answer; its warden lives.
@@ -69,7 +86,7 @@ fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended()
     });
     // Once it has heard the coordinator answer.
     std::thread::sleep(Duration::from_secs(2));
-    signal(supervisor, libc::SIGSTOP);
+    hold(supervisor);
     first.ended().expect(0).says(&["by its lease"]);
     second
         .ended()

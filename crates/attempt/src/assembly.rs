@@ -3,13 +3,14 @@
 //! Plain values: greetings in, ranks or refusals out.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use fermi_domain::contract::RolePosition;
 use fermi_domain::environment::MOST_WORKERS;
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::NodeBundle;
+use crate::bundle::{Gathering, NodeBundle};
 use crate::coordinator::NodeRanks;
 use crate::handshake::Nonce;
 use crate::node_message::NodePosition;
@@ -50,6 +51,55 @@ pub struct Greeting {
     /// The role of its ranks; older releases do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    /// What it was told of the run, which all nodes must be told alike; older releases do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Terms>,
+}
+
+/// What every node of a run is told by itself, and by which it decides how long its ranks may go on: where two were told
+/// otherwise, the ranks of one could outlive what the other believes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Terms {
+    pub nodes: NodeCount,
+    pub node_lost_after_ms: u64,
+}
+
+/// How many nodes a run has, at least and at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCount {
+    pub least: u32,
+    pub most: u32,
+}
+
+impl fmt::Display for NodeCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least == self.most {
+            true => write!(f, "{}", self.most),
+            false => write!(f, "{}:{}", self.least, self.most),
+        }
+    }
+}
+
+impl Terms {
+    pub fn of(gathering: &Gathering) -> Self {
+        let nodes = NodeCount { least: gathering.least_nodes, most: gathering.nodes };
+        Self { nodes, node_lost_after_ms: gathering.node_lost_after_ms }
+    }
+
+    /// Leases, which hang on the time after which a node is lost, are held in elastic runs alone.
+    fn check(self, theirs: Self) -> Result<(), JoinRefusal> {
+        let is_elastic = self.nodes.least < self.nodes.most;
+        if theirs.nodes != self.nodes {
+            return Err(JoinRefusal::OtherNodeCount { ours: self.nodes, theirs: theirs.nodes });
+        }
+        if is_elastic && theirs.node_lost_after_ms != self.node_lost_after_ms {
+            let (ours_ms, theirs_ms) = (self.node_lost_after_ms, theirs.node_lost_after_ms);
+            return Err(JoinRefusal::OtherPatience { ours_ms, theirs_ms });
+        }
+        Ok(())
+    }
 }
 
 /// Why a node gets no ranks.
@@ -83,6 +133,15 @@ pub enum JoinRefusal {
     Full {
         nodes: u32,
     },
+    OtherNodeCount {
+        ours: NodeCount,
+        theirs: NodeCount,
+    },
+    /// Another time after which a node that is silent is lost.
+    OtherPatience {
+        ours_ms: u64,
+        theirs_ms: u64,
+    },
     NoRanks,
     TooManyRanks {
         ranks: u32,
@@ -105,6 +164,7 @@ impl Greeting {
             tells_checkpoints: true,
             meets_at_hosted_store: true,
             role: bundle.ranks.first().map(|rank| rank.place.role.clone()),
+            terms: Some(Terms::of(&bundle.gathering)),
         }
     }
 }
@@ -116,7 +176,8 @@ impl JoinRefusal {
             Self::OtherRun { .. } => vec![Setting::RendezvousId, Setting::MasterPort],
             Self::WrongSecret => vec![Setting::RendezvousSecret],
             Self::NodeRankTaken { .. } | Self::NoSuchNodeRank { .. } => vec![Setting::NodeRank],
-            Self::Full { .. } => vec![Setting::Nodes],
+            Self::Full { .. } | Self::OtherNodeCount { .. } => vec![Setting::Nodes],
+            Self::OtherPatience { .. } => vec![Setting::NodeLostAfter],
             Self::OtherVersion { .. } | Self::ProvesNothing { .. } => Vec::new(),
             Self::NoRanks | Self::TooManyRanks { .. } => Vec::new(),
         }
@@ -134,6 +195,7 @@ impl JoinRefusal {
             }
             Self::NodeRankTaken { node_rank, by } => Self::NodeRankTaken { node_rank, by: legible(&by) },
             Self::WrongSecret | Self::NoSuchNodeRank { .. } | Self::Full { .. } => self,
+            Self::OtherNodeCount { .. } | Self::OtherPatience { .. } => self,
             Self::NoRanks | Self::TooManyRanks { .. } => self,
         }
     }
@@ -192,6 +254,23 @@ impl Explained for JoinRefusal {
                     "all {nodes} nodes are there already; their number must be the same everywhere, or a second run uses this address"
                 ),
             ),
+            Self::OtherNodeCount { ours, theirs } => Text::new(
+                format!("节点数不一致：主节点为 {ours}，要加入的节点为 {theirs}；各节点必须相同"),
+                format!(
+                    "the number of nodes differs: it is {ours} on the first node and {theirs} on the one that joins, and must be the same everywhere"
+                ),
+            ),
+            Self::OtherPatience { ours_ms, theirs_ms } => {
+                let (ours, theirs) = (seconds(*ours_ms), seconds(*theirs_ms));
+                Text::new(
+                    format!(
+                        "节点失联时限不一致：主节点为 {ours} 秒，要加入的节点为 {theirs} 秒；节点数可变的运行中各节点必须相同"
+                    ),
+                    format!(
+                        "the time after which a silent node is lost differs: it is {ours} s on the first node and {theirs} s on the one that joins, and must be the same everywhere in a run with a range of nodes"
+                    ),
+                )
+            }
             Self::NoRanks => Text::new("该节点没有 rank", "that node has no ranks"),
             Self::TooManyRanks { ranks, most } => Text::new(
                 format!("该节点要带来 {ranks} 个 rank，每个节点至多 {most} 个"),
@@ -203,6 +282,11 @@ impl Explained for JoinRefusal {
     fn hint(&self) -> Option<Hint> {
         Hint::check(&self.settings())
     }
+}
+
+/// As people write it: `15`, or `0.5`.
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1_000.0
 }
 
 /// A node that has come.
@@ -219,10 +303,8 @@ struct Peer {
 /// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
 #[derive(Debug)]
 pub struct Assembly {
-    /// With fewer the run does not start.
-    least: u32,
-    /// With so many no further node is waited for.
-    nodes: u32,
+    /// With fewer nodes than the least the run does not start, with the most no further one is waited for.
+    terms: Terms,
     run: String,
     peers: Vec<Option<Peer>>,
     /// How many of them are there, and which of them has a node rank by its own wish.
@@ -231,8 +313,8 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    pub fn new(least: u32, nodes: u32, run: String) -> Self {
-        Self { least, nodes, run, peers: Vec::new(), count: 0, taken: HashMap::new() }
+    pub fn new(terms: Terms, run: String) -> Self {
+        Self { terms, run, peers: Vec::new(), count: 0, taken: HashMap::new() }
     }
 
     /// Takes a node in that has proved itself where it had to, or says why not. The answer is the node's number.
@@ -260,15 +342,19 @@ impl Assembly {
         if greeting.run != self.run {
             return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: legible(&greeting.run) });
         }
+        if let Some(terms) = greeting.terms {
+            self.terms.check(terms)?;
+        }
         if greeting.ranks == 0 {
             return Err(JoinRefusal::NoRanks);
         }
         if greeting.ranks > MOST_WORKERS {
             return Err(JoinRefusal::TooManyRanks { ranks: greeting.ranks, most: MOST_WORKERS });
         }
+        let nodes = self.terms.nodes.most;
         if let Some(node_rank) = greeting.node_rank {
-            if node_rank >= self.nodes {
-                return Err(JoinRefusal::NoSuchNodeRank { node_rank, nodes: self.nodes });
+            if node_rank >= nodes {
+                return Err(JoinRefusal::NoSuchNodeRank { node_rank, nodes });
             }
             let holder = self.taken.get(&node_rank).and_then(|number| self.peers.get(*number)?.as_ref());
             if let Some(holder) = holder {
@@ -276,7 +362,7 @@ impl Assembly {
             }
         }
         if self.is_full() {
-            return Err(JoinRefusal::Full { nodes: self.nodes });
+            return Err(JoinRefusal::Full { nodes });
         }
         Ok(())
     }
@@ -296,7 +382,7 @@ impl Assembly {
 
     /// How many more could come.
     pub fn missing(&self) -> u32 {
-        self.nodes.saturating_sub(self.count)
+        self.terms.nodes.most.saturating_sub(self.count)
     }
 
     pub fn is_full(&self) -> bool {
@@ -305,7 +391,7 @@ impl Assembly {
 
     /// Whether the run can go on without so many of those who are there.
     pub fn can_spare(&self, nodes: usize) -> bool {
-        (self.count as usize).saturating_sub(nodes) >= self.least as usize
+        (self.count as usize).saturating_sub(nodes) >= self.terms.nodes.least as usize
     }
 
     /// Whether a node is of a release that tells of its checkpoints, and passes over what it does not know.
@@ -340,7 +426,7 @@ impl Assembly {
 
     /// Whether those who are there may start without the others.
     pub fn is_enough(&self) -> bool {
-        self.count >= self.least
+        self.count >= self.terms.nodes.least
     }
 
     /// The ranks of those who are there: by the number a node named, then in the order in which they came, so that those
@@ -421,11 +507,20 @@ mod tests {
             tells_checkpoints: true,
             meets_at_hosted_store: true,
             role: Some("default".into()),
+            terms: None,
         }
     }
 
+    fn terms(least: u32, most: u32) -> Terms {
+        Terms { nodes: NodeCount { least, most }, node_lost_after_ms: 15_000 }
+    }
+
+    fn elastic(least: u32, most: u32) -> Assembly {
+        Assembly::new(terms(least, most), "r".into())
+    }
+
     fn assembly(nodes: u32) -> Assembly {
-        Assembly::new(nodes, nodes, "r".into())
+        elastic(nodes, nodes)
     }
 
     #[test]
@@ -499,7 +594,7 @@ mod tests {
 
     #[test]
     fn an_elastic_run_starts_with_fewer_and_those_who_stay_keep_their_order() {
-        let mut assembly = Assembly::new(2, 4, "r".into());
+        let mut assembly = elastic(2, 4);
         for (name, node_rank) in [("host", Some(0)), ("a", None), ("b", None), ("c", None)] {
             assembly.welcome(&greeting(name, node_rank, 2)).unwrap();
         }
@@ -528,6 +623,30 @@ mod tests {
         assert!(matches!(refused(&mut assembly, |g| g.ranks = u32::MAX), JoinRefusal::TooManyRanks { .. }));
         assembly.welcome(&greeting("b", None, 1)).unwrap();
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = None), JoinRefusal::Full { .. }));
+    }
+
+    #[test]
+    fn a_node_that_was_told_otherwise_of_the_run_is_refused_and_both_hear_what() {
+        let joins = |mut assembly: Assembly, terms: Option<Terms>| {
+            assembly.welcome(&Greeting { terms, ..greeting("b", Some(1), 1) }).map_err(|refusal| refusal.text().en)
+        };
+        let told = |refused: Result<usize, std::borrow::Cow<'static, str>>| refused.unwrap_err().into_owned();
+        assert!(joins(assembly(2), Some(terms(2, 2))).is_ok());
+        assert!(joins(assembly(2), None).is_ok(), "older releases do not say");
+        for (ours, theirs, differs) in [
+            (assembly(2), terms(3, 3), "it is 2 on the first node and 3 on the one that joins"),
+            (assembly(2), terms(1, 2), "it is 2 on the first node and 1:2 on the one that joins"),
+            (elastic(1, 2), terms(2, 2), "it is 1:2 on the first node and 2 on the one that joins"),
+            (elastic(1, 4), terms(2, 4), "it is 1:4 on the first node and 2:4 on the one that joins"),
+        ] {
+            let refused = told(joins(ours, Some(theirs)));
+            assert!(refused.contains(differs), "{refused}");
+        }
+        // A lease of the node's own patience would outlast that of the first node.
+        let slower = |least| Some(Terms { node_lost_after_ms: 60_500, ..terms(least, 2) });
+        let refused = told(joins(elastic(1, 2), slower(1)));
+        assert!(refused.contains("it is 15 s on the first node and 60.5 s on the one that joins"), "{refused}");
+        assert!(joins(assembly(2), slower(2)).is_ok(), "a run of a fixed size has no such leases");
     }
 
     #[test]
@@ -561,7 +680,7 @@ mod tests {
 
     #[test]
     fn only_an_elastic_run_with_enough_nodes_can_spare_one() {
-        let mut assembly = Assembly::new(2, 4, "r".into());
+        let mut assembly = elastic(2, 4);
         for name in ["a", "b", "c"] {
             assembly.welcome(&greeting(name, None, 1)).unwrap();
         }

@@ -6,6 +6,7 @@ use fermi_domain::checkpoint::{Fence, ResumePlan};
 use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
+use fermi_domain::language::Setting;
 use fermi_domain::launch::{RunPolicy, Serves};
 use fermi_process::account::SystemAccount;
 use fermi_process::lease::ServerLease;
@@ -121,6 +122,20 @@ impl Gathering {
     /// After how long a silence of the coordinator a node ends its ranks: where it holds a lease, before that ends.
     pub fn coordinator_lost_after_ms(&self) -> u64 {
         if self.is_elastic() { self.node_lost_after_ms / 2 } else { self.node_lost_after_ms }
+    }
+
+    /// Settings as the user of this node has made them: a node that is not known by a number has named an endpoint, and
+    /// neither address nor port.
+    pub fn as_named(&self, mut settings: Vec<Setting>) -> Vec<Setting> {
+        if self.node_rank.is_none() {
+            for setting in &mut settings {
+                if matches!(setting, Setting::MasterAddress | Setting::MasterPort) {
+                    *setting = Setting::RendezvousEndpoint;
+                }
+            }
+            settings.dedup();
+        }
+        settings
     }
 
     pub fn is_elastic(&self) -> bool {
@@ -329,5 +344,19 @@ impl RankPlan {
     /// What is executed, for people.
     pub fn program(&self) -> String {
         self.command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_meets_at_an_endpoint_is_told_of_that_and_of_no_address() {
+        let settings = vec![Setting::RendezvousId, Setting::MasterAddress, Setting::MasterPort];
+        let by_number = Gathering { nodes: 2, node_rank: Some(1), coordinates: false, ..Gathering::alone() };
+        let by_endpoint = Gathering { node_rank: None, ..by_number.clone() };
+        assert_eq!(by_number.as_named(settings.clone()), settings);
+        assert_eq!(by_endpoint.as_named(settings), [Setting::RendezvousId, Setting::RendezvousEndpoint]);
     }
 }

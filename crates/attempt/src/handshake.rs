@@ -162,6 +162,7 @@ mod tests {
             tells_checkpoints: true,
             meets_at_hosted_store: true,
             role: None,
+            terms: None,
         }
     }
 

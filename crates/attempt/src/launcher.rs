@@ -229,6 +229,7 @@ fn keep(
     last_word: Option<i32>,
     bundle: Option<NodeBundle>,
 ) -> io::Result<()> {
-    let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()], last_word)?;
+    let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()], last_word)
+        .inspect_err(|error| node::tell_not_started(&control, error))?;
     node::run(control, warden, on_launcher_death, bundle).map_err(io::Error::other)
 }

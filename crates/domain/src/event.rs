@@ -171,7 +171,7 @@ pub enum RunEvent {
         /// How long they stood still while checkpoints were written.
         saving_ms: u64,
     },
-    /// The warden stands still, and cannot do what it is there for.
+    /// A keeper stands still, and cannot do what it is there for: the warden, or, as it goes on, the supervisor itself.
     #[serde(rename = "keeper.stopped")]
     KeeperStopped { pid: i32, pause: KeeperPause, text: Text },
     /// Nothing has moved for longer than usual, and these ranks seem to be why.

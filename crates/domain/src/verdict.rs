@@ -239,8 +239,8 @@ impl VerdictKind {
     fn advice(&self) -> Option<Hint> {
         match self {
             Self::StartTimedOut { missing, .. } if missing.is_empty() => {
-                let [nodes, address, port, patience] =
-                    [Setting::Nodes, Setting::MasterAddress, Setting::MasterPort, Setting::JoinTimeout];
+                let [nodes, address, port] = [Setting::Nodes, Setting::MasterAddress, Setting::MasterPort];
+                let [endpoint, patience] = [Setting::RendezvousEndpoint, Setting::JoinTimeout];
                 let hint = Hint::new(
                     "检查各节点的 fermi agent 是否在运行，以及节点之间的防火墙是否放行主节点端口",
                     "see that fermi agent runs on every node, and that the firewall between them lets the master's port \
@@ -248,10 +248,10 @@ impl VerdictKind {
                 );
                 Some(hint.on_command_line(
                     format!(
-                        "在每个节点上用相同的 {nodes}、{address} 和 {port}（或相同的会合地址）启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
+                        "在每个节点上用相同的 {nodes}、{address} 和 {port}（或相同的 {endpoint}）启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
                     ),
                     format!(
-                        "start every node with the same {nodes}, {address} and {port} (or the same rendezvous endpoint), and see that the \
+                        "start every node with the same {nodes}, {address} and {port} (or the same {endpoint}), and see that the \
                          firewall lets the port through; {patience} makes the wait longer"
                     ),
                 ))

@@ -36,11 +36,16 @@ impl ExitRecord {
     }
 
     /// Writes the record in one piece: it is there whole or not at all. In the room of [`ExitRecord::reserve`] a full disk
-    /// takes it too.
+    /// takes it too. Where it cannot be written nothing of it stays.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let draft = folder.join(DRAFT);
-        in_place::overwrite(&draft, &serde_json::to_vec(self)?)?;
-        fs::rename(draft, folder.join(FILE_NAME))
+        let record = serde_json::to_vec(self)?;
+        let written = in_place::overwrite(&draft, &record).and_then(|()| fs::rename(&draft, folder.join(FILE_NAME)));
+        if written.is_err() {
+            // It may not even be there.
+            let _ = fs::remove_file(draft);
+        }
+        written
     }
 
     pub fn read(folder: &Path) -> io::Result<Self> {
@@ -52,19 +57,29 @@ impl ExitRecord {
 mod tests {
     use super::*;
 
+    const RECORD: ExitRecord = ExitRecord {
+        version: VERSION,
+        rank: 3,
+        pid: 42,
+        exit: Exit::Signal { signal: 9, core_dumped: false },
+        started_ms: 1,
+        ended_ms: 2,
+        oom_killed: true,
+    };
+
     #[test]
     fn a_record_comes_back_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
-        let record = ExitRecord {
-            version: VERSION,
-            rank: 3,
-            pid: 42,
-            exit: Exit::Signal { signal: 9, core_dumped: false },
-            started_ms: 1,
-            ended_ms: 2,
-            oom_killed: true,
-        };
-        record.write(folder.path()).unwrap();
-        assert_eq!(ExitRecord::read(folder.path()).unwrap(), record);
+        RECORD.write(folder.path()).unwrap();
+        assert_eq!(ExitRecord::read(folder.path()).unwrap(), RECORD);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_leaves_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        ExitRecord::reserve(folder.path()).unwrap();
+        fs::create_dir(folder.path().join(FILE_NAME)).unwrap();
+        assert!(RECORD.write(folder.path()).is_err());
+        assert!(!folder.path().join(DRAFT).exists());
     }
 }

@@ -50,6 +50,8 @@ struct Page {
     server_until: AtomicU64,
     /// How long the server's lasts from when it is renewed.
     server_length: AtomicU64,
+    /// How often the warden has let the supervisor go on that a signal had stopped.
+    woken: AtomicU64,
 }
 
 /// The leases of one run on one node.
@@ -112,6 +114,16 @@ impl Lease {
             [(&self.page.coordinator_until, LeaseHolder::Coordinator), (&self.page.server_until, LeaseHolder::Server)];
         let held = leases.into_iter().map(|(until, holder)| (until.load(Ordering::Acquire), holder));
         held.filter(|(until, _)| *until > 0).min_by_key(|(until, _)| *until)
+    }
+
+    /// Leaves a word for the supervisor, which may record what the warden cannot.
+    pub(crate) fn tell_woken(&self) {
+        self.page.woken.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often this process was stopped by a signal, and the warden has let it go on.
+    pub fn woken(&self) -> u64 {
+        self.page.woken.load(Ordering::Acquire)
     }
 
     fn ring(&self) {

@@ -2,7 +2,7 @@
 //!
 //! `enter` forks while there is still one thread only. The parent becomes the warden and never returns; the child, which
 //! returns, is the supervisor. Either ends all processes of the run on this node when the other dies. The
-//! warden also does so when a [`Lease`] ends.
+//! warden also does so when a [`Lease`] ends, and lets a supervisor go on that a signal has stopped.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use fermi_domain::verdict::LeaseHolder;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getppid, setsid};
 
 use crate::last_word::LastWord;
@@ -40,6 +40,9 @@ pub const FILE_TOO_LARGE: Signal = Signal::SIGXFSZ;
 const ORDERLY: Duration = Duration::from_millis(150);
 /// How often a lease is looked at: a wait does not count the time during which the machine sleeps.
 const LOOK_AT_LEASE_EVERY: Duration = Duration::from_millis(500);
+/// How often it is looked whether the supervisor stands still. Who stops every process of a job, as Slurm does to suspend it,
+/// stops this one too before it looks.
+const LOOK_AT_SUPERVISOR_EVERY: Duration = Duration::from_secs(2);
 
 /// What the supervisor has of its warden.
 #[derive(Debug)]
@@ -140,6 +143,7 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease:
     };
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
     let mut forced_at: Option<Instant> = None;
+    let mut looked = Instant::now();
     loop {
         let mut fds =
             vec![PollFd::new(handle.as_fd(), PollFlags::POLLIN), PollFd::new(lease.bell(), PollFlags::POLLIN)];
@@ -151,13 +155,14 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease:
             fds.push(PollFd::new(launcher.as_fd(), PollFlags::POLLIN));
         }
         let lease_left = lease.until().map(|until| Duration::from_millis(until.saturating_sub(boot_ms())));
-        let left = forced_at
-            .map(|at| at.saturating_duration_since(Instant::now()))
-            .into_iter()
-            .chain(lease_left.map(|left| left.min(LOOK_AT_LEASE_EVERY)))
-            .min();
-        let timeout = left
-            .map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::ZERO));
+        let left = [
+            forced_at.map(|at| at.saturating_duration_since(Instant::now())),
+            lease_left.map(|left| left.min(LOOK_AT_LEASE_EVERY)),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(LOOK_AT_SUPERVISOR_EVERY.saturating_sub(looked.elapsed()), Duration::min);
+        let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::ZERO);
         let ready = poll(&mut fds, timeout);
         let is_ready = |index: usize| fds.get(index).and_then(|fd| fd.any()).unwrap_or(false);
         if matches!(ready, Ok(n) if n > 0) {
@@ -179,8 +184,23 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease:
         if is_forced {
             break;
         }
+        // Its lease has not ended: what it does when it goes on is in time.
+        if looked.elapsed() >= LOOK_AT_SUPERVISOR_EVERY {
+            looked = Instant::now();
+            if is_stopped(supervisor) {
+                lease.tell_woken();
+                // One that is gone shows in the next poll.
+                let _ = handle.signal(libc::SIGCONT);
+            }
+        }
     }
     WardenEnd::WithSupervisor { code: finish(supervisor, &handle) }
+}
+
+/// Whether a signal has stopped a child. The kernel says so without a look at any file.
+fn is_stopped(child: Pid) -> bool {
+    let asked = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    matches!(waitid(Id::Pid(child), asked), Ok(WaitStatus::Stopped(..)))
 }
 
 /// A signal to the warden is meant for the run, but for the one that is meant for its lease.

@@ -12,7 +12,7 @@ use links::greeting;
 use std::collections::BTreeMap;
 
 use fermi_api::link::Assignment;
-use fermi_attempt::assembly::Assembly;
+use fermi_attempt::assembly::{Assembly, NodeCount, Terms};
 use fermi_attempt::coordinator::{Coordinator, Policy, RunInput};
 use fermi_domain::event::RunEvent;
 use fermi_domain::task::RunKey;
@@ -81,7 +81,11 @@ impl World {
                 attempts_before: assignment.policy.attempts_before,
             };
             let nodes = assignment.launch.node_count;
-            let mut assembly = Assembly::new(nodes, nodes, String::new());
+            let terms = Terms {
+                nodes: NodeCount { least: nodes, most: nodes },
+                node_lost_after_ms: assignment.policy.node_lost_after_ms,
+            };
+            let mut assembly = Assembly::new(terms, String::new());
             let _ = assembly.welcome(&greeting(&assignment));
             Role::First(Box::new(First {
                 coordinator: Coordinator::new(policy),

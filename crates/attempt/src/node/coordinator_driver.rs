@@ -19,7 +19,7 @@ use super::local_node::Node;
 use super::peers::{self, PeerNews, Peers, Silence};
 use super::pending_peers::PendingPeer;
 use super::start_up::StartUpWatch;
-use crate::assembly::{Assembly, Greeting, JoinRefusal, node_positions};
+use crate::assembly::{Assembly, Greeting, JoinRefusal, Terms, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::link::JoinAnswer;
@@ -83,7 +83,7 @@ impl CoordinatorDriver {
             resume: bundle.resume,
             attempts_before: bundle.attempts_before,
         };
-        let mut assembly = Assembly::new(gathering.least_nodes, gathering.nodes, gathering.run.clone());
+        let mut assembly = Assembly::new(Terms::of(gathering), gathering.run.clone());
         // Our own greeting is right by construction, so there is always a node number 0.
         let _ = assembly.welcome(&Greeting::of(bundle));
         Ok(Self {

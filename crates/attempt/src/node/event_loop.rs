@@ -19,6 +19,7 @@ use super::event_sink::EventSink;
 use super::executor::Executor;
 use super::follower::FollowerNode;
 use super::local_node::Node;
+use super::not_started;
 use super::warden_watch::{self, WardenWatch};
 use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Reading, SupervisorOrder};
@@ -60,13 +61,20 @@ pub fn run(
     if bundle.account.is_some() {
         keep_files_private();
     }
-    let mut events =
-        EventLoop::new(bundle, control, inbox, warden, on_launcher_death).map_err(SupervisorError::Machine)?;
-    if events.begin().map_err(SupervisorError::Machine)? {
-        events.run();
+    let mut events = EventLoop::new(bundle, &control, inbox, warden, on_launcher_death)
+        .inspect_err(|error| not_started::tell(&control, error))
+        .map_err(SupervisorError::Machine)?;
+    events.control = Some(control);
+    let begun = events.begin();
+    match &begun {
+        Ok(true) => events.run(),
+        Ok(false) => {}
+        // A run that outlives its launcher is a lost node's to the server, which may try another.
+        Err(error) if on_launcher_death == LauncherDeath::EndsRun => events.node.record(not_started::refusal(error)),
+        Err(_) => {}
     }
     events.finish();
-    Ok(())
+    begun.map(|_| ()).map_err(SupervisorError::Machine)
 }
 
 /// A link to each node and the streams of each rank may be more than the usual 1,024 files. Ranks inherit the limit, so
@@ -121,6 +129,7 @@ enum CoordinatorRole {
 }
 
 struct EventLoop {
+    /// Where the launcher's orders come from.
     control: Option<UnixStream>,
     inbox: Inbox,
     warden: PidFd,
@@ -146,7 +155,7 @@ struct Wake {
 impl EventLoop {
     fn new(
         bundle: NodeBundle,
-        control: UnixStream,
+        control: &UnixStream,
         inbox: Inbox,
         Warden { process: warden, lease }: Warden,
         on_launcher_death: LauncherDeath,
@@ -158,8 +167,8 @@ impl EventLoop {
         mask.add(STACKS_ASKED);
         mask.thread_block()?;
         Ok(Self {
-            node: Node { events: EventSink::new(&bundle, &control)?, executor: Executor::new(bundle)?, lease },
-            control: Some(control),
+            node: Node { events: EventSink::new(&bundle, control)?, executor: Executor::new(bundle)?, lease },
+            control: None,
             inbox,
             warden,
             on_launcher_death,
@@ -235,7 +244,8 @@ impl EventLoop {
                 self.node.events.flush();
                 self.read_control();
             }
-            if let Some(event) = self.warden_watch.look(&self.warden) {
+            let stopped = [self.warden_watch.look(&self.warden), self.warden_watch.hear(&self.node.lease)];
+            for event in stopped.into_iter().flatten() {
                 self.node.record(event);
             }
             self.node.events.retry();

@@ -159,6 +159,7 @@ impl FollowerNode {
     }
 
     fn refuse(&mut self, reason: Text, settings: Vec<Setting>, node: &mut Node) {
+        let settings = node.bundle().gathering.as_named(settings);
         self.end(Outcome::Failed, Verdict::of(VerdictKind::LaunchRefused { reason, settings }), node);
     }
 

@@ -6,7 +6,7 @@
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
 //! [`start_notes`] write down what ranks were started with. The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
 //! the [`step_watch`] after steps that ranks report, the [`rank_watch`] after ranks that hang, with what [`hang_evidence`] gathers, the [`device_watch`] after GPUs that fail,
-//! the [`warden_watch`] after a warden that stands still.
+//! the [`warden_watch`] after a warden that stands still. Why a node cannot even begin is told by [`not_started`].
 
 mod checkpoint_watch;
 mod coordinator_driver;
@@ -17,6 +17,7 @@ mod executor;
 mod follower;
 mod hang_evidence;
 mod local_node;
+mod not_started;
 mod parking;
 mod peers;
 mod pending_peers;
@@ -30,3 +31,4 @@ mod step_watch;
 mod warden_watch;
 
 pub use event_loop::run;
+pub use not_started::tell as tell_not_started;

@@ -358,6 +358,7 @@ mod tests {
             tells_checkpoints: true,
             meets_at_hosted_store: true,
             role: None,
+            terms: None,
         }
     }
 

@@ -170,6 +170,7 @@ mod tests {
             tells_checkpoints: true,
             meets_at_hosted_store: true,
             role: None,
+            terms: None,
         };
         frame::write(&mut greeted, &greeting).unwrap();
         greeted

@@ -32,6 +32,7 @@ fn greeting() -> Greeting {
         tells_checkpoints: true,
         meets_at_hosted_store: true,
         role: None,
+        terms: None,
     }
 }
 

@@ -46,3 +46,16 @@ impl KeeperPause {
         }
     }
 }
+
+/// Of the supervisor with this process number, which the warden has let go on.
+pub fn supervisor_woken(pid: i32) -> Text {
+    Text::new(
+        format!(
+            "supervisor（进程 {pid}）曾被 SIGSTOP 之类的信号暂停，期间没有处理这次运行的任何事；看护进程已让它继续"
+        ),
+        format!(
+            "the supervisor, process {pid}, was stopped by a signal such as SIGSTOP, and did nothing for the run \
+             meanwhile; the warden told it to go on"
+        ),
+    )
+}

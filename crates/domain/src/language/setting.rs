@@ -58,6 +58,7 @@ pub enum Setting {
     TimeLimit,
     Hook,
     OnHang,
+    RendezvousEndpoint,
 }
 
 /// What a setting is called.
@@ -73,7 +74,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -90,6 +91,7 @@ impl Setting {
         Self::TimeLimit,
         Self::Hook,
         Self::OnHang,
+        Self::RendezvousEndpoint,
     ];
 
     fn names(self) -> Names {
@@ -128,6 +130,7 @@ impl Setting {
             }
             Self::TimeLimit => names("--time-limit", Some("policies.timeLimit"), "运行时限", "Time limit"),
             Self::Hook => names("--hook", Some("options.hook"), "钩子", "Hook"),
+            Self::RendezvousEndpoint => names("--rdzv-endpoint", None, "会合地址", "Rendezvous endpoint"),
             Self::OnHang => names("--on-hang", Some("policies.onHang"), "卡住时", "When ranks hang"),
         }
     }

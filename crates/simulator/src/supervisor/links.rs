@@ -224,5 +224,6 @@ pub(super) fn greeting(assignment: &Assignment) -> Greeting {
         tells_checkpoints: true,
         meets_at_hosted_store: true,
         role: None,
+        terms: None,
     }
 }

@@ -80,7 +80,7 @@ pub struct LaunchFlags {
     pub nodes: String,
     /// Ranks on each host, fewer where the list has fewer slots; auto takes the slots of the list, or all GPUs
     pub gpus: String,
-    /// The script and its arguments
+    /// The script and its arguments; options of fermi run may stand before it
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true)]
     pub script: Vec<OsString>,
 }

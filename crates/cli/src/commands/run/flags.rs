@@ -43,10 +43,10 @@ pub struct RunFlags {
     /// Name of the role in ROLE_NAME and prefixes
     #[arg(long, env = torchrun::PET_ROLE, hide_env = true, default_value = "default", help_heading = LAUNCH)]
     pub role: String,
-    /// Address of rank 0 [default: 127.0.0.1]
+    /// Address of rank 0, which the other machines need [default: 127.0.0.1]
     #[arg(long, value_name = "HOST", env = torchrun::PET_MASTER_ADDR, hide_env = true, alias = "main-process-ip", help_heading = LAUNCH)]
     pub master_addr: Option<String>,
-    /// Port of rank 0 [default: a free one from 29500 up]
+    /// Port of rank 0 [default: a free one from 29500 up, with several machines 29500]
     #[arg(long, value_name = "PORT", env = torchrun::PET_MASTER_PORT, hide_env = true, alias = "main-process-port", help_heading = LAUNCH)]
     pub master_port: Option<String>,
     /// Which of the machines this is, from 0; 0 has rank 0
@@ -61,7 +61,7 @@ pub struct RunFlags {
     /// Machines without this word are sent away [also: FERMI_RDZV_SECRET]
     #[arg(long, value_name = "WORD", env = contract::FERMI_RDZV_SECRET, hide_env_values = true, hide_env = true, help_heading = NODES)]
     pub rdzv_secret: Option<String>,
-    /// Accepted: static and c10d alike become Fermi's own
+    /// How the machines meet at torchrun: c10d and static alike become Fermi's own way, etcd is for one machine only
     #[arg(long, value_name = "NAME", env = torchrun::PET_RDZV_BACKEND, hide_env = true, help_heading = NODES)]
     pub rdzv_backend: Option<String>,
     /// torchrun's KEY=VALUE,…: join_timeout, last_call_timeout and is_host count, others have no effect
@@ -80,7 +80,7 @@ pub struct RunFlags {
     #[arg(long, help_heading = LAUNCH)]
     pub legacy_launch: bool,
     /// Where torch's store is: fermi hosts it from start to end, or rank0 does [default: fermi, but rank0 with --no-python and for frameworks that open that port themselves]
-    #[arg(long, value_name = "HOST", value_parser = ["fermi", "rank0"], help_heading = LAUNCH)]
+    #[arg(long, value_name = "fermi|rank0", value_parser = ["fermi", "rank0"], hide_possible_values = true, help_heading = LAUNCH)]
     pub store: Option<String>,
     /// Watch over Python ranks from inside: steps, phases, collectives; off leaves them alone
     #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true, default_value = "on", help_heading = LAUNCH)]
@@ -88,7 +88,7 @@ pub struct RunFlags {
     /// Keep an interpreter with the rank's imports ready beside each rank, so that a restart makes its first step at once; with cuda it holds a context on the rank's GPU too, about 0.5 GB of its memory
     #[arg(long, value_name = "on|cuda|off", value_parser = ["on", "cuda", "off"], hide_possible_values = true, default_value = "off", help_heading = LAUNCH)]
     pub warm: String,
-    /// Hand over to the real torchrun
+    /// Hand over to the real torchrun, with those options that it has
     #[arg(long, help_heading = LAUNCH)]
     pub use_torchrun: bool,
 
@@ -244,8 +244,9 @@ Examples:
   fermi run --nproc-per-node 4 train.py --lr 3e-4     four ranks
   fermi run -n gpu --max-restarts 3 train.py          one rank per GPU, restarted up to three times
   fermi run -n 4 --tee 3 train.py                     all ranks, each line behind [host:rank]
+  fermi run --nnodes 2 --rdzv-endpoint 10.0.0.1:29500 -n 4 train.py   two machines, the same on each
   fermi run -n 2 --no-python fermi trainer            the built-in trainer, without Python
-  fermi run -n 2 --framework deepspeed --set zeroStage=3 train.py   with the engine's files and variables
+  fermi run -n 2 --framework deepspeed --set zeroStage=3 train.py   with what DeepSpeed needs
   fermi run -n 4 --dry-run train.py                   what would be started";
 
 /// torchrun's switches as variables: 0 or 1; anything else that is set is a mistake worth a sentence.

@@ -117,17 +117,8 @@ impl Narrator {
                     None => headline,
                 }
             }
-            RunEvent::RanksReleased { ranks, .. } => {
-                let ranks = listed(ranks);
-                Text::new(
-                    format!("rank {ranks} 由待命进程接续，无需重新导入"),
-                    format!("rank {ranks}: the parked interpreter goes on, nothing to import again"),
-                )
-            }
-            RunEvent::RanksCold { ranks, text, .. } => {
-                let ranks = listed(ranks);
-                Text::new(format!("rank {ranks} 冷启动：{}", text.zh), format!("rank {ranks} starts cold: {}", text.en))
-            }
+            RunEvent::RanksReleased { ranks, .. } => released(ranks),
+            RunEvent::RanksCold { ranks, text, .. } => cold(ranks, text),
             RunEvent::HangVerdict { text, hint, evidence, .. } => told(text, hint, evidence.as_deref()),
             RunEvent::DeviceFault { text, hint, .. } => told(text, hint, None),
             RunEvent::HangPassed { lasted_ms, .. } => {
@@ -164,6 +155,24 @@ impl Narrator {
         }
         Text::new(zh, en)
     }
+}
+
+fn released(ranks: &[u32]) -> Text {
+    let list = listed(ranks);
+    let en = match ranks {
+        [_] => format!("rank {list}: the parked interpreter goes on, nothing to import again"),
+        _ => format!("ranks {list}: the parked interpreters go on, nothing to import again"),
+    };
+    Text::new(format!("rank {list} 由待命进程接续，无需重新导入"), en)
+}
+
+fn cold(ranks: &[u32], why: &Text) -> Text {
+    let list = listed(ranks);
+    let start = match ranks {
+        [_] => format!("rank {list} starts cold"),
+        _ => format!("ranks {list} start cold"),
+    };
+    Text::new(format!("rank {list} 冷启动：{}", why.zh), format!("{start}: {}", why.en))
 }
 
 /// A few ranks by number, many by their range.
@@ -245,8 +254,8 @@ pub fn events_dropped(lines: u64, folder: Option<&Path>, error: Option<&str>) ->
 /// The keepers did nothing after a second signal.
 pub fn ended_by_force() -> Text {
     Text::new(
-        "supervisor 没有反应（是否被 SIGSTOP 停住？），它与所有 rank 已被强制终止",
-        "the supervisor did not answer (has SIGSTOP stopped it?): it and all ranks were killed",
+        "supervisor 没有反应（是否被调试器或冻结的 cgroup 停住？），它与所有 rank 已被强制终止",
+        "the supervisor did not answer (does a debugger or a frozen cgroup hold it?): it and all ranks were killed",
     )
 }
 
@@ -289,5 +298,21 @@ pub fn short_path(path: &Path) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {
         Some(rest) => format!("~/{}", rest.display()),
         None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_rank_and_several_are_told_apart() {
+        let why = Text::new("待命进程已经退出", "the parked interpreter had ended");
+        assert_eq!(cold(&[1], &why).en, "rank 1 starts cold: the parked interpreter had ended");
+        assert_eq!(cold(&[0, 1], &why).en, "ranks 0, 1 start cold: the parked interpreter had ended");
+        assert_eq!(cold(&[0, 1], &why).zh, "rank 0, 1 冷启动：待命进程已经退出");
+        assert_eq!(released(&[1]).en, "rank 1: the parked interpreter goes on, nothing to import again");
+        let several = released(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(several.en, "ranks 0-5: the parked interpreters go on, nothing to import again");
     }
 }

@@ -47,7 +47,7 @@ pub fn plan(
 }
 
 /// The variables of `-x`.
-fn variables(flags: &RunFlags) -> Result<Vec<(String, String)>, RunProblem> {
+pub fn variables(flags: &RunFlags) -> Result<Vec<(String, String)>, RunProblem> {
     let read: Result<Vec<_>, _> = flags.variables.iter().map(|variable| assignment(variable)).collect();
     Ok(read?.into_iter().flatten().collect())
 }

@@ -236,8 +236,8 @@ impl RunProblem {
             ),
             Self::BadDuration { flag, value } => advised(
                 Text::new(
-                    format!("{flag} 需要不小于 0 的秒数，而不是 “{value}”"),
-                    format!("{flag} needs a number of seconds from 0 up, not '{value}'"),
+                    format!("{flag} 需要 0 到 999999999 之间的秒数，而不是 “{value}”"),
+                    format!("{flag} needs a number of seconds from 0 to 999999999, not '{value}'"),
                 ),
                 Hint::new("例如 30 或 0.5", "for example 30 or 0.5"),
             ),
@@ -406,8 +406,8 @@ impl RunProblem {
                     format!("the supervisor could not be started: {}", error.en),
                 ),
                 Hint::new(
-                    "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",
-                    "check the limits on processes and memory (ulimit -a); Linux 5.4 or newer is needed",
+                    "检查打开文件数、进程数与内存的限制（ulimit -a），调高不够的一项，例如 ulimit -n 1024；需要 Linux 5.4 或更新的内核",
+                    "look at the limits on open files, processes and memory (ulimit -a), and raise the one that is too low, for example ulimit -n 1024; Linux 5.4 or newer is needed",
                 ),
             ),
             Self::Framework { text, hint } => (text.clone(), Some(hint.clone().into())),
