@@ -5,15 +5,16 @@ use std::fs;
 use crate::support::{Place, Run};
 
 /// Words of a question, and whether it has an answer.
-const ANSWERED: [&[&str]; 5] = [
+const ANSWERED: [&[&str]; 6] = [
     &["--model", "gpt2", "--gpus", "8xA100-80G"],
     &["--model", "llama2-7b", "--gpus", "4x8xA100-80G", "--network", "100Gbps", "--top", "3"],
     &["--model", "llama3-70b", "--gpus", "8xRTX-4090"],
     &["scale", "--nodes-list", "2", "4"],
     &["scale", "--model", "llama2-7b", "--gpus", "8xH100", "--sharding", "fsdp_full", "--nodes-list", "2"],
+    &["--model", "gpt2", "--gpus", "8xV100", "--global-batch", "100", "--top", "1"],
 ];
 
-const REFUSED: [&[&str]; 24] = [
+const REFUSED: [&[&str]; 27] = [
     &[],
     &["--model", "gtp2"],
     &["--model", "gpt2", "--gpus", "0xA100"],
@@ -38,6 +39,9 @@ const REFUSED: [&[&str]; 24] = [
     &["predict", "--runs", "broken.json"],
     &["scale", "--gbps-list", "0", "--nodes-list", "2"],
     &["calibrate", "--runs", "empty.json"],
+    &["--model", "gpt2", "--layers", "3"],
+    &["--model", "gpt2", "--gpus", "8xA100", "--precision", "fp8"],
+    &["scale", "--model", "gpt2", "--global-batch", "64"],
 ];
 
 fn prepared() -> Place {

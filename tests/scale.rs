@@ -47,6 +47,16 @@ fn a_smallest_buffer_beyond_the_largest_is_refused_before_ranks_start() {
 }
 
 #[test]
+fn nccl_that_is_asked_for_by_name_and_missing_is_a_failure() {
+    let place = Place::new();
+    let words = ["bench", "collective", "-n", "1", "--max", "4KiB", "--transport", "nccl", "--nccl-library", "/none"];
+    let said = Run::whole(&mut place.fermi(words)).expect(1);
+    assert!(said.err().starts_with("error: NCCL cannot be measured: "), "{}", said.err());
+    assert_eq!(said.out(), "");
+    place.assert_empty();
+}
+
+#[test]
 fn a_training_that_prints_its_speed_is_measured_and_reported() {
     let place = Place::new();
     let many = (std::thread::available_parallelism().unwrap().get().max(2) + 1).to_string();

@@ -9,7 +9,8 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::thread;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 
 use fermi_planner::calibrate;
 use fermi_planner::catalogue::Catalogue;
@@ -144,8 +145,13 @@ fn models_held_back(lab: &Lab, way: u64) -> Vec<Compared> {
                 })
             })
             .collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        threads.into_iter().flat_map(finished).collect()
     })
+}
+
+/// What a thread has found; a fold that panicked ends the fit, since the means without it would look like all of them.
+fn finished<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 fn group(run: &Run) -> String {
@@ -181,10 +187,7 @@ fn held_back(lab: &Lab, in_sample: &[Compared]) -> Residuals {
             })
             .collect();
         let clusters: Vec<_> = groups.iter().map(|name| scope.spawn(move || group_left_out(lab, name))).collect();
-        (
-            kinds.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect(),
-            clusters.into_iter().filter_map(|thread| thread.join().ok()).collect(),
-        )
+        (kinds.into_iter().flat_map(finished).collect(), clusters.into_iter().map(finished).collect())
     });
     let (before, after): (Vec<_>, Vec<_>) = clusters.into_iter().unzip();
     let before: Vec<Compared> = before.into_iter().flatten().collect();

@@ -168,7 +168,7 @@ impl Plan<'_> {
             return None;
         }
         let choice = self.choice.as_ref()?;
-        let gain = asked.seconds() / choice.candidate.seconds();
+        let gain = choice.candidate.gain_over(asked);
         (choice.strategy != Strategy::of(asked) && gain > CLEARLY).then(|| {
             let percent = (gain - 1.0) * 100.0;
             let needed = choice.candidate.memory.needed_gib();

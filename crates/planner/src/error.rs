@@ -2,6 +2,8 @@
 
 use fermi_domain::language::{Explained, Hint, Text};
 
+use crate::precision::Arithmetic;
+
 /// Input that describes no run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{field}: {}", .message.en)]
@@ -80,6 +82,19 @@ impl PlanError {
             "global-batch",
             Text::new("没有布局能用这个全局批次铺满这些 GPU", "no layout spreads this global batch over these GPUs"),
             Text::new("请让 --global-batch 不小于 GPU 数", "let --global-batch be no smaller than the number of GPUs"),
+        )
+    }
+
+    /// A precision whose products these GPUs do not have.
+    pub fn not_multiplied(arithmetic: Arithmetic) -> Self {
+        let (bits, gpus) = if arithmetic == Arithmetic::Four { (4, "B200, MI355X") } else { (8, "H100, L40S, MI300X") };
+        Self::new(
+            "precision",
+            Text::new(format!("这些 GPU 不支持 {bits} 位乘法"), format!("these GPUs do not multiply in {bits} bits")),
+            Text::new(
+                format!("请用 bf16 或 fp16；{gpus} 等 GPU 支持 {bits} 位乘法"),
+                format!("use bf16 or fp16; GPUs such as {gpus} multiply in {bits} bits"),
+            ),
         )
     }
 

@@ -68,8 +68,22 @@ impl Candidate {
     /// Those that fit come first, then those that are tight, the fastest first; among the rest the nearest to fitting.
     pub(crate) fn better_first(a: &Self, b: &Self) -> Ordering {
         a.verdict.cmp(&b.verdict).then_with(|| {
-            if a.fits { a.seconds().total_cmp(&b.seconds()) } else { a.missing_gib().total_cmp(&b.missing_gib()) }
+            if a.fits {
+                a.seconds_per_token().total_cmp(&b.seconds_per_token())
+            } else {
+                a.missing_gib().total_cmp(&b.missing_gib())
+            }
         })
+    }
+
+    /// By this layouts are compared: a step has fewer sequences where replicas cannot share the batch evenly.
+    fn seconds_per_token(&self) -> f64 {
+        self.seconds() / self.job.tokens_per_step()
+    }
+
+    /// How many times as fast as another.
+    pub(crate) fn gain_over(&self, other: &Self) -> f64 {
+        other.seconds_per_token() / self.seconds_per_token()
     }
 
     /// GiB by which the card is too small; 0 where it fits.
@@ -146,6 +160,10 @@ impl Request {
     pub fn check(&self) -> Result<(), PlanError> {
         if self.global_batch == 0 {
             return Err(PlanError::zero("global-batch"));
+        }
+        let arithmetic = self.precision.arithmetic();
+        if !self.cluster.gpu.multiplies(arithmetic) {
+            return Err(PlanError::not_multiplied(arithmetic));
         }
         self.job(self.plain_layout()).check()
     }

@@ -146,7 +146,7 @@ pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
         );
         return Some(chosen(fastest, Decision::Memory, reason));
     };
-    let gain = by_rule.seconds() / fastest.seconds();
+    let gain = fastest.gain_over(by_rule);
     if gain > CLEARLY {
         let percent = (gain - 1.0) * 100.0;
         let reason = Text::new(
@@ -169,7 +169,7 @@ pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
 /// The table's choice stands although something that fits may be clearly faster: what has no room to spare, or what cuts a
 /// small model.
 fn why_not_the_fastest(by_rule: &Candidate, first: &Candidate, ranked: &[Candidate]) -> (&'static str, &'static str) {
-    let clearly_faster = |c: &Candidate| c.fits && by_rule.seconds() / c.seconds() > CLEARLY;
+    let clearly_faster = |c: &Candidate| c.fits && c.gain_over(by_rule) > CLEARLY;
     if clearly_faster(first) {
         ("更快的方案要切分一张 GPU 就放得下的模型", "; what is faster cuts a model that fits whole on a GPU")
     } else if ranked.iter().any(clearly_faster) {

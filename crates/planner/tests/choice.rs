@@ -105,6 +105,47 @@ fn every_layout_uses_all_gpus_and_the_whole_batch() {
 }
 
 #[test]
+fn a_batch_that_replicas_cannot_share_is_said_and_wins_nothing_by_being_smaller() {
+    let constants = Constants::builtin();
+    let planned = |global_batch| {
+        let request = Request { global_batch, ..request("gpt2", "A100-80", 8, 1600.0) };
+        Plan::of(request, &constants).unwrap()
+    };
+    let plan = planned(100);
+    assert_eq!(plan.choice.as_ref().unwrap().candidate.job.layout.global_batch(), 96);
+    let [note] = plan.notes().try_into().unwrap();
+    assert!(note.en.contains("takes 96 a step; 104 could") && note.zh.contains("每步取 96 个；104"), "{note:?}");
+    assert!(planned(96).notes().is_empty());
+    // Eight replicas would take 8 of these, and be done first.
+    let speeds: Vec<f64> = planned(15).ranked.iter().filter(|it| it.fits).map(|it| it.tokens_per_s()).collect();
+    assert!(speeds.is_sorted_by(|a, b| *a >= b * 0.999_999), "{speeds:?}");
+}
+
+#[test]
+fn numbers_that_a_gpu_does_not_multiply_are_refused_or_said() {
+    let constants = Constants::builtin();
+    let planned = |gpu: &str, precision| {
+        let request = Request { precision, ..request("gpt2", gpu, 8, 1600.0) };
+        Plan::of(request, &constants).map(|plan| plan.notes().len()).map_err(|error| error.field)
+    };
+    assert_eq!([Precision::Bf16, Precision::Fp16].map(|it| planned("V100", it)), [Ok(1), Ok(0)]);
+    for gpu in ["A100-80", "V100", "MI250X"] {
+        assert_eq!(planned(gpu, Precision::Fp8), Err("precision"), "{gpu}");
+    }
+    for (gpu, precision) in [("H100", Precision::Fp8), ("MI300X", Precision::Fp8), ("B200", Precision::Nvfp4)] {
+        assert_eq!(planned(gpu, precision), Ok(0), "{gpu}");
+    }
+    assert_eq!(planned("H100", Precision::Nvfp4), Err("precision"));
+}
+
+#[test]
+fn experts_that_are_not_spread_are_said() {
+    let constants = Constants::builtin();
+    let plan = Plan::of(request("mixtral-8x7b", "H100", 16, 3200.0), &constants).unwrap();
+    assert!(plan.notes().iter().any(|note| note.en.contains("expert parallelism")));
+}
+
+#[test]
 fn a_slower_network_never_makes_a_layout_faster() {
     let (fast, slow) = (request("llama2-7b", "A100-80", 32, 1600.0), request("llama2-7b", "A100-80", 32, 25.0));
     let constants = Constants::builtin();

@@ -14,10 +14,22 @@ const DAMAGED_SHARE: u64 = 100_000;
 pub fn check(network: &NetworkFacts) -> Vec<Finding> {
     let usable: Vec<&Interface> = usable(network).collect();
     if usable.is_empty() {
-        let text = Text::new(
-            "没有已连接的网卡，只能在本机训练",
-            "no network interface is up: training works on this machine alone",
-        );
+        let inner: Vec<&Interface> = network.interfaces.iter().filter(|it| is_inner(it) && has_address(it)).collect();
+        let text = if inner.is_empty() {
+            Text::new(
+                "没有已连接的网卡，只能在本机训练",
+                "no network interface is up: training works on this machine alone",
+            )
+        } else {
+            let names = shown(&inner);
+            Text::new(
+                format!("只有容器或虚拟机的网桥有地址（{names}），通不到其他机器：只能在本机训练"),
+                format!(
+                    "only bridges to containers or virtual machines have an address ({names}), which lead to no other machine: \
+                     training works on this machine alone"
+                ),
+            )
+        };
         let fix = Text::new("查看网卡状态", "see the interfaces");
         return vec![
             Finding::warning("network.interfaces", Topic::Network, text).fix(fix, "ip -brief link; ip -brief address"),
@@ -29,19 +41,33 @@ pub fn check(network: &NetworkFacts) -> Vec<Finding> {
     findings
 }
 
-/// Those over which other machines can be reached: real ones, or whatever has an address where no real one has.
+/// Those over which other machines can be reached: real ones, or whatever has an address where no real one has, but for
+/// bridges inside the machine.
 pub(crate) fn usable(network: &NetworkFacts) -> impl Iterator<Item = &Interface> {
-    let has_address = |interface: &&Interface| interface.is_up && !interface.addresses.is_empty();
-    let has_physical = network.interfaces.iter().filter(has_address).any(|interface| interface.is_physical);
-    network.interfaces.iter().filter(has_address).filter(move |interface| interface.is_physical || !has_physical)
+    let outward = || network.interfaces.iter().filter(|it| has_address(it) && !is_inner(it));
+    let has_physical = outward().any(|interface| interface.is_physical);
+    outward().filter(move |interface| interface.is_physical || !has_physical)
 }
 
-fn listed(interfaces: &[&Interface]) -> Finding {
+fn has_address(interface: &Interface) -> bool {
+    interface.is_up && !interface.addresses.is_empty()
+}
+
+/// A bridge without a network card, such as `docker0`: what it joins is on this machine.
+fn is_inner(interface: &Interface) -> bool {
+    interface.is_bridge && !interface.is_physical
+}
+
+fn shown(interfaces: &[&Interface]) -> String {
     let names = interfaces.iter().map(|interface| {
         let addresses = interface.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         format!("{} {addresses} (MTU {})", interface.name, interface.mtu)
     });
-    let names = names.collect::<Vec<_>>().join(", ");
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn listed(interfaces: &[&Interface]) -> Finding {
+    let names = shown(interfaces);
     Finding::ok("network.interfaces", Topic::Network, Text::new(names.clone(), names))
 }
 
@@ -155,6 +181,7 @@ mod tests {
             name: name.into(),
             is_up: true,
             is_physical: true,
+            is_bridge: false,
             speed,
             mtu: 1_500,
             addresses: vec!["10.0.0.5".parse().unwrap()],
@@ -184,6 +211,21 @@ mod tests {
         assert_eq!(found(vec![bridge]), [("network.mtu", Warning)]);
         let noisy = Interface { damaged: 5_000, ..interface("eth0", Some(10_000)) };
         assert_eq!(found(vec![noisy]), [("network.damaged", Warning)]);
+    }
+
+    #[test]
+    fn bridges_of_containers_lead_to_no_other_machine() {
+        let docker = Interface { is_physical: false, is_bridge: true, ..interface("docker0", Some(10_000)) };
+        let said = |interfaces: Vec<Interface>| {
+            let found = check(&NetworkFacts { interfaces, ..NetworkFacts::default() });
+            (found[0].state, found[0].text.en.to_string())
+        };
+        let (state, text) = said(vec![docker.clone()]);
+        assert_eq!(state, Warning);
+        assert!(text.contains("only bridges") && text.contains("docker0 10.0.0.5"), "{text}");
+        // A bridge that a network card belongs to, as on hosts of virtual machines.
+        let (state, text) = said(vec![Interface { is_bridge: true, ..interface("br0", Some(10_000)) }, docker]);
+        assert_eq!((state, text.as_str()), (Ok, "br0 10.0.0.5 (MTU 1500)"));
     }
 
     #[test]

@@ -19,8 +19,10 @@ pub struct NetworkFacts {
 pub struct Interface {
     pub name: String,
     pub is_up: bool,
-    /// Whether a device is behind it; bridges and tunnels have none.
+    /// Whether a device is behind it, its own or that of a port of it; tunnels and bridges between containers have none.
     pub is_physical: bool,
+    #[serde(default)]
+    pub is_bridge: bool,
     /// Megabits per second, where the driver says it.
     pub speed: Option<u64>,
     pub mtu: u32,

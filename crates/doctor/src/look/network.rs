@@ -46,13 +46,20 @@ fn interface(folder: &Path, name: String, addresses: Vec<IpAddr>) -> Interface {
     Interface {
         name,
         is_up,
-        is_physical: folder.join("device").exists(),
+        is_physical: is_physical(folder),
+        is_bridge: folder.join("bridge").exists(),
         speed: number("speed").filter(|speed| *speed > 0).and_then(|speed| u64::try_from(speed).ok()),
         mtu: number("mtu").and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or_default(),
         addresses,
         received: count("statistics/rx_packets"),
         damaged: count("statistics/rx_errors"),
     }
+}
+
+/// Bridges, bonds and VLANs show what they go through as `lower_eth0`.
+fn is_physical(folder: &Path) -> bool {
+    let mut below = entries(folder).filter(|name| name.starts_with("lower_"));
+    folder.join("device").exists() || below.any(|name| is_physical(&folder.join(name)))
 }
 
 /// By interface; link-local ones lead nowhere without their interface and are left out.
@@ -98,6 +105,21 @@ fn entries(folder: &Path) -> impl Iterator<Item = String> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bridge_with_a_network_card_is_one_and_that_of_containers_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["eth0/device", "veth1", "br0/bridge", "docker0/bridge"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink("../eth0", root.path().join("br0/lower_eth0")).unwrap();
+        std::os::unix::fs::symlink("../veth1", root.path().join("docker0/lower_veth1")).unwrap();
+        let seen = |name: &str| {
+            let seen = interface(&root.path().join(name), name.to_owned(), Vec::new());
+            (seen.is_physical, seen.is_bridge)
+        };
+        assert_eq!(["eth0", "br0", "docker0"].map(seen), [(true, false), (true, true), (false, true)]);
+    }
 
     #[test]
     fn ports_of_infiniband_are_read_from_their_folders() {

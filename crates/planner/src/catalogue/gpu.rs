@@ -29,6 +29,18 @@ pub enum Generation {
     Other,
 }
 
+impl Generation {
+    /// The narrowest numbers that it multiplies; of one that is not known, any.
+    fn fewest_bits(self) -> u8 {
+        match self {
+            Self::Pascal | Self::Volta | Self::Turing | Self::Ampere | Self::AmperePcie => 16,
+            Self::Cdna2 | Self::Ascend | Self::Tpu => 16,
+            Self::Ada | Self::Hopper | Self::Cdna3 | Self::Gaudi => 8,
+            Self::Blackwell | Self::BlackwellPcie | Self::Cdna4 | Self::Other => 4,
+        }
+    }
+}
+
 /// One line of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -138,6 +150,21 @@ impl Gpu {
         both.hbm_bytes_per_s = self.hbm_bytes_per_s.min(other.hbm_bytes_per_s);
         both.link_bytes_per_s = self.link_bytes_per_s.min(other.link_bytes_per_s);
         both
+    }
+
+    /// Whether it multiplies such numbers: its generation does, or its entry names a rate for them.
+    pub fn multiplies(&self, arithmetic: Arithmetic) -> bool {
+        let bits = self.generation.fewest_bits();
+        match arithmetic {
+            Arithmetic::Full | Arithmetic::Tf32 | Arithmetic::Half => true,
+            Arithmetic::Eight => bits <= 8 || self.fp8_flops > self.bf16_flops,
+            Arithmetic::Four => bits <= 4 || self.fp4_flops > self.fp8_flops,
+        }
+    }
+
+    /// Its 16-bit products are of fp16 alone.
+    pub fn lacks_bf16(&self) -> bool {
+        matches!(self.generation, Generation::Pascal | Generation::Volta | Generation::Turing)
     }
 
     pub fn peak(&self, arithmetic: Arithmetic) -> f64 {

@@ -55,7 +55,8 @@ pub struct Rates {
     pub odd_vocab: f64,
 }
 
-/// One scale for each row: tensors are cast along rows and along columns, where one scale serves both.
+/// One scale for each row: tensors are cast along rows and along columns, where one scale serves both. Set by hand, too few runs
+/// having it for a fit: the three of torchtitan, 8 B and 70 B on H100, are met within 9 %.
 const CASTS_BY_ROW: f64 = 3.3;
 
 fn breed(constants: &Constants, generation: Generation) -> Breed {

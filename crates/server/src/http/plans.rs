@@ -151,7 +151,9 @@ fn report(request: Request, environments: &[Environment], listed: usize) -> Resu
         choice: plan.choice.as_ref().map(|choice| PlanChoice {
             layout: shown(&choice.candidate),
             decided_by: word(&choice.decided_by),
-            reason: choice.reason.clone(),
+            reason: plan.notes().into_iter().fold(choice.reason.clone(), |said, note| {
+                Text::new(format!("{}；{}", said.zh, note.zh), format!("{}; {}", said.en, note.en))
+            }),
         }),
         layouts: plan.ranked.iter().take(listed).map(shown).collect(),
         strategies: best_of_each(&plan.ranked).iter().map(|(_, best)| shown(best)).collect(),

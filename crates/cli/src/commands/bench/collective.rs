@@ -40,7 +40,7 @@ pub struct CollectiveFlags {
     /// Ranks to start on this machine where RANK is not set
     #[arg(long, short = 'n', value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     nproc_per_node: u32,
-    /// Over TCP or NCCL [default: both]
+    /// Over TCP or NCCL; one that is named has to be there [default: both, NCCL where it is there]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     transport: Vec<Transport>,
     /// libnccl, where it is in no usual place
@@ -124,6 +124,18 @@ fn fail(text: Text, hint: Text, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
+fn without_nccl(why: &str) -> ExitCode {
+    let why = reason::of_said(why);
+    fail(
+        Text::new(format!("无法测 NCCL：{}", why.zh), format!("NCCL cannot be measured: {}", why.en)),
+        Text::new(
+            "--transport tcp 只测 TCP；不写 --transport 时，有 NCCL 才测它",
+            "--transport tcp measures TCP; without --transport, NCCL is measured where it is there",
+        ),
+        exit_code::FAILED,
+    )
+}
+
 /// `fermi run` with this very command line as its ranks, and with all its promises.
 fn become_run(flags: &CollectiveFlags) -> ExitCode {
     let cannot = |error: &std::io::Error| {
@@ -134,6 +146,12 @@ fn become_run(flags: &CollectiveFlags) -> ExitCode {
             exit_code::FAILED,
         )
     };
+    // Said once, before any rank is there to say it.
+    if flags.transport.contains(&Transport::Nccl)
+        && let Err(problem) = NcclDevice::open(flags.nproc_per_node as usize - 1, &libraries(flags))
+    {
+        return without_nccl(&problem.to_string());
+    }
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return cannot(&error),
@@ -173,6 +191,7 @@ fn as_rank(flags: &CollectiveFlags) -> ExitCode {
                 exit_code::USAGE,
             )
         }
+        Err(Unmeasured::NoNccl(why)) => without_nccl(&why),
         Err(Unmeasured::BrokenOff(why)) => {
             let why = reason::of_said(&why);
             fail(
@@ -191,6 +210,8 @@ enum Unmeasured {
     TooLarge {
         room: Bytes,
     },
+    /// NCCL is asked for by name, and one of the ranks has none.
+    NoNccl(String),
     BrokenOff(String),
 }
 
@@ -226,10 +247,14 @@ fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>
     let display = Display { is_first, is_json: flags.json, is_live: std::io::stderr().is_terminal() };
     let asked = |transport: Transport| flags.transport.is_empty() || flags.transport.contains(&transport);
     let device = if asked(Transport::Nccl) { Some(open_nccl(flags, &mut ranks)?) } else { None };
+    if let Some(Err(missing)) = &device
+        && !flags.transport.is_empty()
+    {
+        return Err(Unmeasured::NoNccl(missing.clone()));
+    }
     let mut answer = json!({"v": 1, "ranks": ranks.world_size()});
     let mut rows = Vec::new();
-    // Whoever asked for NCCL alone, and has none, still wants to know how fast the machines are.
-    if asked(Transport::Tcp) || matches!(device, Some(Err(_))) {
+    if asked(Transport::Tcp) {
         let tcp = Series::measure(flags, &mut ranks, &mut TcpBuffers::default(), (Transport::Tcp, &display, &sizes))?;
         answer["transport"] = json!("tcp");
         answer["rows"] = json!(tcp.rows);

@@ -30,7 +30,7 @@ pub struct RecommendFlags {
     #[arg(long, value_name = "RATE")]
     learning_rate: Option<f64>,
     /// GPUs that the learning rate was found with
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "learning_rate")]
     base_gpus: u64,
     /// As one JSON object
     #[arg(long)]
@@ -45,6 +45,8 @@ struct Shown<'a> {
     plan: &'a Plan<'a>,
     remedies: Vec<Remedy>,
     rates: Option<LearningRates>,
+    /// What was simplified about the machines, and where the plan is not quite what was asked for.
+    notes: Vec<Text>,
     top: usize,
 }
 
@@ -61,6 +63,7 @@ pub fn execute(flags: &RecommendFlags) -> Result<(), PlanRefusal> {
     let shown = Shown {
         remedies: plan.remedies(),
         rates: flags.learning_rate.map(|rate| learning_rates(rate, flags.base_gpus, plan.request.cluster.gpus)),
+        notes: workload.machines.notes.iter().cloned().chain(plan.notes()).collect(),
         workload: &workload,
         plan: &plan,
         top: flags.top.clamp(1, 1000),
@@ -135,7 +138,7 @@ impl Shown<'_> {
             "would_fit": self.remedies.iter().map(|m| json!({ "what": m.what.in_language(language), "needed_gib": m.needed_gib,
                 "host_gib": m.host_gib, "host_missing_gib": m.host_missing_gib, "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
             "layouts": self.plan.ranked.len(), "learning_rate": self.rates,
-            "notes": self.workload.machines.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
+            "notes": self.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
         })
     }
 
@@ -155,7 +158,7 @@ impl Shown<'_> {
             say("全局批次", "global batch"),
             r.global_batch,
         );
-        for note in &self.workload.machines.notes {
+        for note in &self.notes {
             out += &paint.dim(&format!("{}\n", note.in_language(language)));
         }
         match &self.plan.choice {

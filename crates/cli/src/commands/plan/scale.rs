@@ -29,6 +29,9 @@ const USUAL_SHARDING: &str = "ddp";
 ///
 /// Without a model, the reference workload of the scaling tables in the documentation.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example: fermi plan scale --model llama2-7b --gpus 8xH100 --sharding fsdp_full --nodes-list 2 4"
+)]
 pub struct ScaleFlags {
     #[command(flatten)]
     workload: WorkloadFlags,
@@ -126,6 +129,9 @@ impl ScaleFlags {
         })?;
         if !(0.0..=100.0).contains(&self.jitter) {
             return Err(PlanError::too_large("jitter").into());
+        }
+        if self.workload.global_batch.is_some() {
+            return Err(batch_of_all());
         }
         let read = self.workload.read(catalogue)?;
         let name = format!("{}, {} {}", read.model, read.machines.name, sharding.name());
@@ -226,6 +232,19 @@ fn without_model(flag: &str) -> PlanRefusal {
         Text::new(
             format!("加上 --model，例如 --model gpt2，或去掉 {flag}"),
             format!("add --model, such as --model gpt2, or leave {flag} out"),
+        ),
+    )
+}
+
+fn batch_of_all() -> PlanRefusal {
+    PlanRefusal::new(
+        Text::new(
+            "--global-batch 不适用：GPU 增多时，每张 GPU 的批次不变",
+            "--global-batch does not apply: with more GPUs, the batch of each stays the same",
+        ),
+        Text::new(
+            "用 --micro-batch 和 --accumulation 给出每张 GPU 的批次",
+            "say by --micro-batch and --accumulation what one GPU takes",
         ),
     )
 }

@@ -18,6 +18,8 @@ use super::machines::{self, Links, Machines, OwnGpu};
 use super::{PlanRefusal, files, registered};
 use crate::connection::ServerFlags;
 
+/// By what a model is named, which then has its own numbers.
+const NAMED: [&str; 2] = ["model", "model_config"];
 const USUAL_GPUS: &str = "1xA100-80";
 const USUAL_ZONE_RTT: f64 = 10.0;
 const USUAL_PRECISION: &str = "bf16";
@@ -34,28 +36,28 @@ pub struct WorkloadFlags {
     /// A Hugging Face config.json
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     model_config: Option<PathBuf>,
-    /// Layers, where the model is described by hand
-    #[arg(long, value_name = "N")]
+    /// Layers of a model that is described by hand, with --hidden and --heads
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     layers: Option<u64>,
     /// Width of the hidden state
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     hidden: Option<u64>,
     /// Attention heads
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     heads: Option<u64>,
     /// Key and value heads, where fewer than heads
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     kv_heads: Option<u64>,
     /// Width of the feed-forward layer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     ffn: Option<u64>,
     /// Size of the vocabulary
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = NAMED)]
     vocab: Option<u64>,
-    /// Machines: NODESxGPUSxNAME, several with commas, zones with @
+    /// Machines: 8xH100 or 4x8xA100-80G (nodes, GPUs of each, name); several with commas, zones with @
     #[arg(long, value_name = "GPUS", default_value = USUAL_GPUS)]
     pub gpus: String,
-    /// What one node sends: 100Gbps, 8x200Gbps, 400Gbps/GPU
+    /// What one node sends: 100Gbps, 8x200Gbps, 400Gbps/GPU [default: what nodes with such GPUs usually have]
     #[arg(long, value_name = "RATE")]
     pub network: Option<String>,
     /// What one zone sends to the others [default: 10Gbps]
@@ -67,14 +69,14 @@ pub struct WorkloadFlags {
     /// An unknown GPU by its numbers: dense 16-bit TFLOP/s
     #[arg(long, value_name = "N")]
     gpu_tflops: Option<f64>,
-    /// Memory in GiB
+    /// Memory of one GPU in GiB; of a known one, its variant
     #[arg(long, value_name = "GIB")]
     gpu_memory: Option<f64>,
-    /// Memory bandwidth in GB/s
-    #[arg(long, value_name = "GBS")]
+    /// Memory bandwidth of the unknown GPU in GB/s
+    #[arg(long, value_name = "GBS", requires = "gpu_tflops")]
     gpu_bandwidth: Option<f64>,
-    /// Link to the other GPUs of the node, one direction, in GB/s
-    #[arg(long, value_name = "GBS")]
+    /// Link of the unknown GPU to the others of its node, one direction, in GB/s
+    #[arg(long, value_name = "GBS", requires = "gpu_tflops")]
     gpu_link: Option<f64>,
     /// Memory of one node's processors in GiB, for what is offloaded [default: twice its GPUs']
     #[arg(long, value_name = "GIB")]

@@ -50,7 +50,7 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
                  for an older CUDA (such as --index-url https://download.pytorch.org/whl/cu118)",
             ),
         )
-    } else if line.contains("NCCL") {
+    } else if line.contains("NCCL version") {
         (
             Text::new("各节点的 NCCL 版本不一致", "The nodes have different versions of NCCL"),
             Text::new(

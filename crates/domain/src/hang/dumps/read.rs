@@ -39,6 +39,10 @@ pub enum DumpProblem {
     /// No stack of a Python thread is in it.
     NoStack,
     NotText,
+    /// It is no file, too large, or the system does not give it.
+    Unread {
+        why: Text,
+    },
 }
 
 impl Explained for DumpProblem {
@@ -48,6 +52,7 @@ impl Explained for DumpProblem {
             Self::OtherJson { .. } => "dump_other_json",
             Self::NoStack => "dump_without_stack",
             Self::NotText => "dump_not_text",
+            Self::Unread { .. } => "dump_unread",
         }
     }
 
@@ -66,6 +71,7 @@ impl Explained for DumpProblem {
             }
             Self::NoStack => Text::new("没有 Python 线程的调用栈", "has no stack of a Python thread"),
             Self::NotText => Text::new("不是文本", "is no text"),
+            Self::Unread { why } => Text::new(format!("没有读取：{}", why.zh), format!("is not read: {}", why.en)),
         }
     }
 
@@ -75,7 +81,7 @@ impl Explained for DumpProblem {
                 "改用 JSON：torch._C._distributed_c10d._dump_nccl_trace_json()",
                 "write it as JSON: torch._C._distributed_c10d._dump_nccl_trace_json()",
             ),
-            Self::OtherJson { .. } | Self::NoStack | Self::NotText => Hint::new(
+            Self::OtherJson { .. } | Self::NoStack | Self::NotText | Self::Unread { .. } => Hint::new(
                 "文件可以是 py-spy dump 的输出、faulthandler 的输出，或 Flight Recorder 的 JSON",
                 "files are what py-spy dump or faulthandler writes, or a flight record as JSON",
             ),
