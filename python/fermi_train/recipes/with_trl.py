@@ -231,6 +231,10 @@ def run_trl(
     # Its lines would stand beside those of `Told`.
     trainer.remove_callback(PrinterCallback)
     _check_samples(len(trainer.train_dataset), len(rows.train), run.max_length)
+    # TRL leaves out those that are too long here as well.
+    check_set_aside(run, len(trainer.eval_dataset or ()))
+    if not len(trainer.get_train_dataloader()):
+        raise _no_batch(len(trainer.train_dataset))
     folder, named = place.checkpoint_dir or run.folder / "checkpoints", model_of(trainer.model)
     resumes_from = chosen(run.saving.resume, [folder], place)
     if resumes_from is not None:
@@ -266,6 +270,21 @@ def _check_samples(kept: int, given: int, longest: int) -> None:
     if kept < given:
         text = Text(f"{left.zh}，不参与训练", f"{left.en}, and are left out")
         logs.training().warning("%s", text)
+
+
+def _no_batch(samples: int) -> Refusal:
+    """Says that nothing would be trained: GRPO needs its prompts for a whole step, `drop_last` a full batch on every rank."""
+    return Refusal(
+        Text(
+            f"{samples} 个样本不足一批，没有一步可训练",
+            f"{samples} samples fill no batch, so there is no step to train",
+        ),
+        Text(
+            "请减小批次或增加数据；grpo 也可增大 recipe.num_generations，其他算法可删除 training.dataloader_drop_last",
+            "take a smaller batch or more data; for grpo also a larger recipe.num_generations, "
+            "for others remove training.dataloader_drop_last",
+        ),
+    )
 
 
 def _inside(checkpoint: Checkpoint | None) -> str | None:

@@ -200,6 +200,29 @@ def test_grpo_raises_the_reward(ranks: int, tmp_path: Path) -> None:
     assert max(rewards[-5:]) >= 0.8
 
 
+def _refusal(config: Path, algorithm: str) -> str:
+    def said() -> str:
+        try:
+            return str(_train(config, algorithm))
+        except Refusal as refusal:
+            return str(refusal)
+
+    return str(run_ranks(1, said)[0])
+
+
+def test_samples_that_fill_no_batch_are_refused(tmp_path: Path) -> None:
+    few = _prompts(tmp_path, "share:a", 1, recipe__num_generations=2)
+    assert "8 samples fill no batch, so there is no step to train" in _refusal(few, "grpo")
+    more: dict[str, Any] = {"training__dataloader_drop_last": True, "training__per_device_train_batch_size": 100}
+    assert "96 samples fill no batch" in _refusal(_preferences(tmp_path, **more), "rm")
+
+
+def test_evaluating_on_samples_that_trl_leaves_out_is_refused(tmp_path: Path) -> None:
+    config = _preferences(tmp_path, model__max_length=13)
+    tiny.write_rows(tmp_path / "eval.jsonl", [{**row, "chosen": "a" * 50} for row in tiny.preferences(3, 2)])
+    assert "no sample is set aside" in _refusal(config, "rm")
+
+
 def equal(completions: list[str], **_: Any) -> list[float]:
     """A reward that says nothing."""
     return [1.0] * len(completions)
