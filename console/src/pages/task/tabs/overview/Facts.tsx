@@ -29,7 +29,7 @@ function Names({ names }: { names: readonly string[] }) {
 /** Where the task is and how many processes it has; before that, what it asks for. */
 function usePlaces(task: Task): { nodes: ReactNode; world: ReactNode } {
   const { w, number } = useWords();
-  const isPlaced = task.worldSize > 0;
+  const isPlaced = task.worldSize > 0 && task.nodes.length > 0;
   const known = useQuery({ ...environmentsQuery(), enabled: !isPlaced, refetchInterval: false });
   if (isPlaced) return { nodes: <Names names={task.nodes.map(({ name }) => name)} />, world: number(task.worldSize) };
   const environmentOf = (id: string) => known.data?.items.find((environment) => environment.id === id);
