@@ -81,8 +81,9 @@ fn a_task_is_called_by_id_number_name_or_last() {
 fn ranks_of_a_task_that_was_stopped_have_not_failed() {
     let fleet = Fleet::of(&[("gn6", 1)]);
     for force in [&[][..], &["--force"]] {
-        let create = ["task", "create", "--env", "gn6", "--framework", "command", "--", "sleep", "600"];
-        let task = fermi(&fleet, &create).out().trim().to_owned();
+        let create =
+            ["task", "create", "--name", "long", "--env", "gn6", "--framework", "command", "--", "sleep", "600"];
+        let task = fermi(&fleet, &create).expect(0).out().trim().to_owned();
         fleet.task_is(&task, "running");
         assert_eq!(fermi(&fleet, &[&["task", "stop", "--wait", &task][..], force].concat()).code(), Some(0));
         eventually("the rank to be stopped", || {

@@ -126,7 +126,7 @@ fn a_secret_reaches_the_ranks_of_its_task_and_stands_nowhere_else() {
         );
     }
     let (code, said) = typed(&fleet, &["task", "launch", task, "--rank", "1"], "");
-    assert!(code == 3 && said.contains("is not kept") && said.contains("hint:"), "{code} {said}");
+    assert!(code == 3 && said.contains("task-1 has no rank 1") && said.contains("hint:"), "{code} {said}");
     assert_in_clear_nowhere(&fleet);
 }
 
