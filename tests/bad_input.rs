@@ -241,7 +241,7 @@ fn keepers_that_the_machine_lets_not_start_say_why() {
     for (language, why) in [("en", "too many files are open"), ("zh", "打开的文件过多")] {
         let place = prepared();
         let mut command = place.program("sh");
-        command.args(["-c", "ulimit -n 16 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fermi"), "run", "good.py"]);
+        command.args(["-c", "ulimit -n 10 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fermi"), "run", "good.py"]);
         let ended = Run::whole(command.env("FERMI_LANG", language));
         let said = refused(&place, "too few files", language, &ended);
         assert!(said.contains(why) && said.contains("ulimit -n 1024"), "{said}");

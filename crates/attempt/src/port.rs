@@ -44,6 +44,9 @@ pub enum LeaseError {
     NoneFree,
     #[error("cannot use port {port}")]
     Refused { port: u16, source: io::Error },
+    /// It would be so with any other port.
+    #[error("no more files may be open")]
+    NoFiles(#[source] io::Error),
 }
 
 /// Who has the port.
@@ -90,6 +93,10 @@ impl Explained for LeaseError {
                 format!("{FIRST} 到 {LAST} 之间没有空闲端口"),
                 format!("no port from {FIRST} to {LAST} is free"),
             ),
+            Self::NoFiles(source) => {
+                let why = reason::of_io(source);
+                Text::new(format!("无法打开端口：{}", why.zh), format!("no port can be opened: {}", why.en))
+            }
             Self::Refused { port, source } => {
                 let why = reason::of_io(source);
                 Text::new(format!("无法使用端口 {port}：{}", why.zh), format!("cannot use port {port}: {}", why.en))
@@ -121,6 +128,7 @@ impl Explained for LeaseError {
             Self::NoneFree => {
                 Hint::new(format!("用 {setting} 指定一个空闲端口"), format!("name a free one with {setting}"))
             }
+            Self::NoFiles(_) => Hint::new("调高打开文件数的限制（ulimit -n 1024）", "raise the limit on open files (ulimit -n 1024)"),
             Self::Refused { .. } => Hint::new("换一个大于 1023 的端口", "choose another port, above 1023"),
         })
     }
@@ -135,10 +143,24 @@ pub fn lease(wish: MasterPort) -> Result<Lease, LeaseError> {
             Err(NotTaken { error, by_run }) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(LeaseError::Taken { port, holder: holder(port), by_run, is_agreed: false })
             }
+            Err(NotTaken { error, .. }) if lacks_files(&error) => Err(LeaseError::NoFiles(error)),
             Err(NotTaken { error, .. }) => Err(LeaseError::Refused { port, source: error }),
         },
-        MasterPort::Any => (FIRST..=LAST).find_map(|port| take(port).ok()).ok_or(LeaseError::NoneFree),
+        MasterPort::Any => {
+            for port in FIRST..=LAST {
+                match take(port) {
+                    Ok(lease) => return Ok(lease),
+                    Err(NotTaken { error, .. }) if lacks_files(&error) => return Err(LeaseError::NoFiles(error)),
+                    Err(_) => {}
+                }
+            }
+            Err(LeaseError::NoneFree)
+        }
     }
+}
+
+fn lacks_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// Why a port could not be taken, and whether a run of Fermi has it.
