@@ -313,13 +313,13 @@ fn what_would_be_started_is_shown_without_values_of_variables() {
     let work = place.work().canonicalize().unwrap().display().to_string();
     insta::assert_snapshot!(ended.out().replace(&work, "WORK"), @r"
     gn6 (4)
-      ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=3 -T -x -- gn6
+      ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=7 -T -x -- gn6
       cd WORK
       export A FERMI_RDZV_SECRET FERMI_LANG
       fermi run --nnodes=2 --node-rank=0 --master-addr=gn6 --master-port=29500 --nproc-per-node=4 --max-restarts=3 --json --stop-on-stdin-eof 'my train.py' --lr 1
 
     gn7 (2)
-      ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=3 -T -x -- me@gn7
+      ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=7 -T -x -- me@gn7
       cd WORK
       export A FERMI_RDZV_SECRET FERMI_LANG
       fermi run --nnodes=2 --node-rank=1 --master-addr=gn6 --master-port=29500 --nproc-per-node=2 --max-restarts=3 --json --stop-on-stdin-eof 'my train.py' --lr 1

@@ -58,11 +58,12 @@ impl Ssh {
             options.extend(["-l".into(), user.into()]);
         }
         let seconds = flags.connect_timeout;
+        // A connection that stalls for a minute is lived through: a host that is gone is noticed by the other nodes.
         for option in [
             "BatchMode=yes".to_owned(),
             format!("ConnectTimeout={seconds}"),
             "ServerAliveInterval=15".to_owned(),
-            "ServerAliveCountMax=3".to_owned(),
+            "ServerAliveCountMax=7".to_owned(),
         ] {
             options.extend(["-o".into(), option.into()]);
         }
