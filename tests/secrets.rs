@@ -106,6 +106,7 @@ fn a_secret_reaches_the_ranks_of_its_task_and_stands_nowhere_else() {
     let (code, said) = typed(&fleet, &["task", "restart", task], "");
     assert_eq!(code, 0, "{said}");
     fleet.says(task, 3, 0, wanted.trim());
+    fleet.started(task, 3, 0);
     typed(&fleet, &["task", "stop", task], "");
     fleet.task_is(task, "stopped");
     assert_eq!(typed(&fleet, &["secret", "delete", "hf"], "").0, 0);

@@ -50,7 +50,7 @@ pub async fn logs(
     let params = Params::read(query.as_deref(), &KNOWN)?;
     let selection = Selection::read(id.clone(), &params)?;
     let mut extent = Extent::read(&params, &selection)?;
-    show::find(&state.core, &id).await?.check_part(selection.attempt, selection.rank)?;
+    show::find_with(&state.core, &id, selection.attempt, selection.rank).await?;
     let is_plain = accepts(&headers, "text/plain");
     let format = StreamFormat::wanted(&headers);
     extent.follow |= format == Some(StreamFormat::Sse);

@@ -45,8 +45,7 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
     })?;
     let limit = params.number("limit", 1..=1_000_usize)?.unwrap_or(100);
     let from = params.text("pageToken").map(|token| cursor(&id, token).ok_or_else(bad_token)).transpose()?;
-    let task = show::find(&core, &id).await?;
-    task.check_part(selection.attempt, selection.rank)?;
+    let task = show::find_with(&core, &id, selection.attempt, selection.rank).await?;
     let of_cursor = from.as_ref().map(|from| from.stream.attempt);
     let attempt = of_cursor.or(selection.attempt).unwrap_or(task.newest_attempt());
     let wanted = SearchQuery {

@@ -61,8 +61,7 @@ pub async fn metrics(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(
         most: params.number("maxPoints", 2..=10_000_usize)?.unwrap_or(500),
     };
     let attempt = params.number("attempt", 1..=u32::MAX)?;
-    let task = show::find(&core, &id).await?;
-    task.check_part(attempt, wanted.rank)?;
+    let task = show::find_with(&core, &id, attempt, wanted.rank).await?;
     let attempt = attempt.unwrap_or(task.newest_attempt());
     let (chunks, asked) = (core.chunks().clone(), wanted.clone());
     let read = tokio::task::spawn_blocking(move || reported(&*chunks, &id, attempt, &asked)).await;

@@ -7,6 +7,7 @@ use fermi_domain::ids::TaskId;
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::task::Task;
 use fermi_store::StoreError;
+use fermi_store::chunks::StreamName;
 
 use super::view::TaskReader;
 use super::{progress, view};
@@ -15,6 +16,7 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::id::TaskPath;
+use crate::http::logs::blocking;
 use crate::preflights;
 
 /// A task with everything about it.
@@ -66,4 +68,21 @@ pub async fn find(core: &Core, id: &TaskId) -> Result<Task, ApiProblem> {
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
     found?.map(|found| found.value).ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))
+}
+
+/// The same for somebody who names an attempt and a rank of it. What they have written is proof of them where the journal that
+/// told of them was lost.
+pub async fn find_with(core: &Core, id: &TaskId, attempt: Option<u32>, rank: Option<u32>) -> Result<Task, ApiProblem> {
+    let task = find(core, id).await?;
+    if let Err(missing) = task.check_part(attempt, rank) {
+        let (chunks, id) = (core.chunks().clone(), id.clone());
+        let written = blocking(tokio::task::spawn_blocking(move || chunks.streams(&id)).await)?;
+        let is_named = |name: &StreamName| {
+            attempt.is_none_or(|attempt| name.attempt == attempt) && rank.is_none_or(|rank| name.rank == rank)
+        };
+        if !written.iter().any(|(name, _)| is_named(name)) {
+            return Err(missing.into());
+        }
+    }
+    Ok(task)
 }

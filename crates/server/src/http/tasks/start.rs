@@ -30,8 +30,7 @@ pub async fn start(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let params = Params::read(query.as_deref(), &["rank", "attempt"])?;
     let rank = params.number("rank", 0..=u32::MAX)?.unwrap_or(0);
     let attempt = params.number("attempt", 1..=u32::MAX)?;
-    let task = show::find(&core, &id).await?;
-    task.check_part(attempt, Some(rank))?;
+    let task = show::find_with(&core, &id, attempt, Some(rank)).await?;
     let chunks = core.chunks().clone();
     let looked = tokio::task::spawn_blocking(move || look(&*chunks, &id, rank, attempt)).await;
     let Kept { attempts, record } = blocking(looked)?;
