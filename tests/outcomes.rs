@@ -106,8 +106,11 @@ fn play(runs: Vec<Run>, size: Size, victim: Victim, fate: Fate, cut: impl Fn(usi
 }
 
 /// What keeps a killed launcher's ranks ends them after it, and itself last.
-fn nothing_is_left(place: &Place) {
-    eventually("nothing is left", || place.alive().is_empty().then_some(()));
+fn nothing_is_left(place: &Place, fate: Fate) {
+    if fate == Fate::Killed {
+        eventually("nothing is left", || place.alive().is_empty().then_some(()));
+    }
+    place.assert_empty();
 }
 
 fn on_one_machine(agents: usize, family: Family, size: Size, victim: Victim, fate: Fate) {
@@ -120,7 +123,7 @@ fn on_one_machine(agents: usize, family: Family, size: Size, victim: Victim, fat
     let rest = (1..agents).map(|_| agent(place.run([""; 0]), agents, &endpoint, size));
     let runs = [first].into_iter().chain(rest).collect();
     play(runs, size, victim, fate, |_| unreachable!("a machine is not cut off from itself"));
-    nothing_is_left(&place);
+    nothing_is_left(&place, fate);
 }
 
 fn in_namespaces(agents: usize, family: Family, size: Size, victim: Victim, fate: Fate) {
@@ -141,7 +144,7 @@ fn in_namespaces(agents: usize, family: Family, size: Size, victim: Victim, fate
         (1..=agents).rev().map(|host| agent(hosts.run(host, &[]), agents, endpoint, size)).collect();
     runs.reverse();
     play(runs, size, victim, fate, |at| hosts.cut(at + 1));
-    (1..=agents).for_each(|host| nothing_is_left(hosts.place(host)));
+    (1..=agents).for_each(|host| nothing_is_left(hosts.place(host), fate));
 }
 
 #[test]

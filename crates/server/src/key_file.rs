@@ -51,13 +51,13 @@ pub fn read_or_make(path: &Path) -> io::Result<String> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoKey;
 
-/// The key of the file, which only [`make`] writes; made where it is not there. What is damaged is not replaced: what was
-/// sealed with it would never open again.
+/// The key of the file, made where it is not there. What is damaged is not replaced: what was sealed with it would never open
+/// again. Whoever writes a key of their own writes no shorter one than [`make`] does.
 pub fn key(path: &Path) -> io::Result<Result<String, NoKey>> {
     match fs::read(path) {
         Ok(bytes) => {
             let word = bytes.trim_ascii();
-            let is_whole = HEXLOWER.decode(word).is_ok_and(|key| key.len() == KEY_BYTES);
+            let is_whole = word.len() >= 2 * KEY_BYTES && word.iter().all(u8::is_ascii_graphic);
             Ok(if is_whole { Ok(String::from_utf8_lossy(word).into_owned()) } else { Err(NoKey) })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(path).map(Ok),
@@ -113,11 +113,13 @@ mod tests {
         let path = folder.path().join("secrets.key");
         let made = key(&path).unwrap().unwrap();
         assert_eq!((key(&path).unwrap(), read_or_make(&path).unwrap()), (Ok(made.clone()), made.clone()));
-        for damaged in [&b""[..], b"\n", &made.as_bytes()[..20], b"not a key", b"\xff\xfe", &[b'g'; 48]] {
+        for damaged in [&b""[..], b"\n", &made.as_bytes()[..20], b"not a key", &[b' '; 48], &[0; 100], &[0xff; 48]] {
             fs::write(&path, damaged).unwrap();
             assert_eq!(key(&path).unwrap(), Err(NoKey), "{damaged:?}");
             assert_eq!(fs::read(&path).unwrap(), damaged);
         }
+        fs::write(&path, "F0".repeat(32)).unwrap();
+        assert_eq!(key(&path).unwrap(), Ok("F0".repeat(32)), "somebody's own");
     }
 
     #[test]

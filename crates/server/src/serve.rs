@@ -96,7 +96,7 @@ pub enum ServerError {
     /// What only a server writes is damaged.
     #[error("{file} holds no whole key")]
     DamagedKey { file: PathBuf, of: ServerKey },
-    #[error("the token in {file} has fewer than {SHORTEST_TOKEN} letters")]
+    #[error("the token in {file} is no word of {SHORTEST_TOKEN} letters or more")]
     ShortToken { file: PathBuf },
     #[error("cannot read the client secret in {file}: {source}")]
     ClientSecret { file: PathBuf, source: io::Error },
@@ -122,7 +122,9 @@ impl Explained for ServerError {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
             Self::DamagedKey { file, .. } => format!("{} 中没有完整的密钥", file.display()),
-            Self::ShortToken { file } => format!("{} 中的令牌少于 {SHORTEST_TOKEN} 个字符", file.display()),
+            Self::ShortToken { file } => {
+                format!("{} 中的令牌不是至少 {SHORTEST_TOKEN} 个可见字符的单词", file.display())
+            }
             Self::ClientSecret { file, source } => format!("无法读取 {} 中的客户端密钥：{source}", file.display()),
             Self::Store(error) => return error.text(),
             Self::Certificate(problem) => return problem.text(),
@@ -324,7 +326,7 @@ fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerEr
     let file = token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
     refuse_if_open(&file, 0o600)?;
     let word = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
-    if word.len() < SHORTEST_TOKEN {
+    if word.len() < SHORTEST_TOKEN || !word.bytes().all(|letter| letter.is_ascii_graphic()) {
         return Err(ServerError::ShortToken { file });
     }
     Ok(Some(ServerToken { file, word }))

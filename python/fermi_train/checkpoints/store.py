@@ -187,7 +187,12 @@ def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint |
         return None
     if place.resume and place.resume_step is not None:
         named = [one for folder in folders for one in whole_ones(folder) if one.note.step == place.resume_step]
-        return named[0] if named else _missing(f"step {place.resume_step}")
+        if not named:
+            return _missing(f"step {place.resume_step}")
+        # It is the highest that all nodes have. One node alone goes on from what was written last: a run that went back
+        # has left higher ones.
+        is_alone = place.ranks == place.local_ranks and len(folders) == 1
+        return whole_ones(folders[0])[-1] if is_alone else named[0]
     # A launcher that has looked and names no step has found none of this run: later ones are of the course that the path left.
     if given == "latest" or (place.resume and (given is None or not place.was_surveyed)):
         newest = [one for folder in folders for one in whole_ones(folder)[-1:]]

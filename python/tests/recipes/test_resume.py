@@ -280,6 +280,8 @@ def test_a_restart_before_the_first_save_goes_back_to_the_same_checkpoint(tmp_pa
     _saved(tmp_path, 6)
     # What the launcher has found is of this run; one that does not look leaves it to the folder.
     assert (step(True, 6), step(True, was_surveyed=False)) == (6, 6)
+    # On one node nobody has kept which steps are of the course that was left: the launcher names the highest.
+    assert step(True, 10) == 6
 
 
 def test_a_checkpoint_has_its_name_on_disk_before_another_one_goes(

@@ -215,7 +215,9 @@ impl CoordinatorDriver {
             // No node can join, and the time-out says so.
             node.record(RunEvent::Waiting { text: cannot_listen(self.lease.port, &error) });
         }
-        let first_call = Duration::from_millis(node.bundle().gathering.last_call_ms);
+        // Where enough are there, the run starts before the time-out of those who are missing would end it.
+        let gathering = &node.bundle().gathering;
+        let first_call = Duration::from_millis(gathering.last_call_ms.min(gathering.join_timeout_ms / 10 * 9));
         let call = if self.has_started { RESTART_CALL } else { first_call };
         self.last_call = Some(Instant::now() + call);
         self.reminded = Instant::now();

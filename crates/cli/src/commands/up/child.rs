@@ -157,9 +157,13 @@ impl Child {
     }
 }
 
+/// More than the last lines of a log are long.
+const MOST_BYTES: u64 = 64 << 10;
+
 fn last_lines(log: &Path, from: u64) -> io::Result<String> {
     let mut file = File::open(log)?;
-    file.seek(SeekFrom::Start(from))?;
+    let near_its_end = file.metadata()?.len().saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(from.max(near_its_end)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);

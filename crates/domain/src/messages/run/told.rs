@@ -406,8 +406,8 @@ impl RunProblem {
                     format!("the supervisor could not be started: {}", error.en),
                 ),
                 Hint::new(
-                    "检查打开文件数、进程数与内存的限制（ulimit -a），调高不够的一项，例如 ulimit -n 1024；需要 Linux 5.4 或更新的内核",
-                    "look at the limits on open files, processes and memory (ulimit -a), and raise the one that is too low, for example ulimit -n 1024; Linux 5.4 or newer is needed",
+                    "检查运行目录的空间与权限，以及打开文件数、进程数与内存的限制（ulimit -a），调高不够的一项，例如 ulimit -n 1024；需要 Linux 5.4 或更新的内核",
+                    "look at space and permissions of the run's folder, and at the limits on open files, processes and memory (ulimit -a); raise the one that is too low, for example ulimit -n 1024; Linux 5.4 or newer is needed",
                 ),
             ),
             Self::Framework { text, hint } => (text.clone(), Some(hint.clone().into())),
