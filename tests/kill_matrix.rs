@@ -182,17 +182,19 @@ fn a_killed_warden_takes_everything_with_it_and_that_is_said() {
 }
 
 #[test]
-fn a_warden_that_is_stopped_goes_on_and_that_is_said() {
-    let place = Place::new();
-    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
-    let warden = i32::try_from(run.event("run.started")["wardenPid"].as_i64().unwrap()).unwrap();
-    run.event("rank.started");
-    signal(warden, libc::SIGSTOP);
-    let told = run.event("keeper.stopped");
-    assert_eq!((&told["pid"], &told["pause"]), (&warden.into(), &"stopped".into()), "{told}");
-    signal(run.pid(), libc::SIGTERM);
-    run.ended().expect(143);
-    place.assert_empty();
+fn a_keeper_that_is_stopped_goes_on_and_that_is_said() {
+    for keeper in ["wardenPid", "supervisorPid"] {
+        let place = Place::new();
+        let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
+        let keeper = i32::try_from(run.event("run.started")[keeper].as_i64().unwrap()).unwrap();
+        run.event("rank.started");
+        signal(keeper, libc::SIGSTOP);
+        let told = run.event("keeper.stopped");
+        assert_eq!((&told["pid"], &told["pause"]), (&keeper.into(), &"stopped".into()), "{told}");
+        signal(run.pid(), libc::SIGTERM);
+        run.ended().expect(143);
+        place.assert_empty();
+    }
 }
 
 #[test]
@@ -205,20 +207,6 @@ fn a_warden_that_is_stopped_outlives_neither_its_supervisor_nor_the_launchers_pa
     signal(keeper("wardenPid"), libc::SIGSTOP);
     signal(keeper("supervisorPid"), libc::SIGKILL);
     run.ended().expect(1).says(&["died, and its processes with it"]);
-    place.assert_empty();
-}
-
-#[test]
-fn a_supervisor_that_is_stopped_goes_on_and_that_is_said() {
-    let place = Place::new();
-    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
-    let supervisor = i32::try_from(run.event("run.started")["supervisorPid"].as_i64().unwrap()).unwrap();
-    run.event("rank.started");
-    signal(supervisor, libc::SIGSTOP);
-    let told = run.event("keeper.stopped");
-    assert_eq!((&told["pid"], &told["pause"]), (&supervisor.into(), &"stopped".into()), "{told}");
-    signal(run.pid(), libc::SIGTERM);
-    run.ended().expect(143);
     place.assert_empty();
 }
 
