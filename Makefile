@@ -66,12 +66,15 @@ lint: ## Formatting, lints, and documents of the code without a dead link
 # Two more than there are processors: many tests wait for real time-outs.
 THREADS := $(shell echo $$(( $$(nproc) + 2 )))
 LONG := test(/^(engines::more|syscalls::whole|partitions::long)::/) + binary(speed)
+# The same for cargo test, which knows names alone.
+LONG_NAMES := engines::more syscalls::whole partitions::long fifty_of_a_hundred_thousand_tasks
 unit: ## All tests but those of make test-horovod and test-gpu
 	@echo "left out here: further sizes and stages of the engines, lists of 100,000 tasks, the whole plan of faults (make test-long),"
 	@echo "  Horovod's own build (make test-horovod), GPUs (make test-gpu)"
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
 	then $(CARGO) nextest run $(TESTED) --workspace --no-fail-fast --test-threads $(THREADS) -E 'not ($(LONG))'; \
-	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(TESTED) --workspace --no-fail-fast; fi
+	else echo "cargo-nextest is not installed (cargo install cargo-nextest --locked): cargo test takes longer and tries nothing again"; \
+	$(CARGO) test $(TESTED) --workspace --no-fail-fast -- $(addprefix --skip ,$(LONG_NAMES)); fi
 
 tools: ## What the tests need of the system: namespaces, sshd, Slurm, a compiler, mpirun
 	@tests/tools.sh

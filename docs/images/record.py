@@ -113,7 +113,7 @@ def play(screen: Screen, command: list[str], home: Path, language: str, clock: f
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     variables = {
         "PATH": os.environ["PATH"], "TERM": "xterm-256color", "HOME": str(home), "LANG": "C.UTF-8",
-        "OMP_NUM_THREADS": "1", "FERMI_LANG": language, "FERMI_NODE_NAME": "gn6", "FERMI_STATE_DIR": str(home / ".fermi"),
+        "OMP_NUM_THREADS": "1", "FERMI_LANG": language, "FERMI_NODE_NAME": "gn6",
     }
     child = subprocess.Popen(command, cwd=home, env=variables, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)

@@ -115,8 +115,8 @@ impl Explained for PrepareRefusal {
                 format!("cannot get the snapshot {digest}: {}", why.en),
             ),
             Self::ServerLost => Text::new(
-                "准备期间与服务器失联的时间超过任务允许的时限（stopAfter）",
-                "the server was out of reach for longer than the task allows (stopAfter) while its start was prepared",
+                "准备期间与服务器失联的时间超过任务允许的时限",
+                "the server was out of reach for longer than the task allows while its start was prepared",
             ),
             Self::Dataset(refusal) => refusal.text(),
             Self::RunAs(refusal) => refusal.text(),

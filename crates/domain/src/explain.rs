@@ -482,8 +482,8 @@ mod tests {
         let text = found.summary.text();
         assert_eq!(
             text.en,
-            "gn2 is out of reach since 1970-01-01 00:01 UTC; what trains there may go on; there is no limit: until it is back \
-             or declared lost, its workers stay with the task (onDisconnect: keep)"
+            "gn2 is out of reach since 1970-01-01 00:01 UTC; what trains there may go on; the task sets no limit to that: until it \
+             is back or declared lost, its workers stay with the task"
         );
         assert!(text.zh.contains("gn2 自 1970-01-01 00:01 UTC 起失去联系"), "{}", text.zh);
         let hint = found.advice.unwrap().hint().spelled(FrontEnd::Api);

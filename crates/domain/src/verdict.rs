@@ -272,10 +272,10 @@ impl VerdictKind {
                 ))
             }
             Self::SupervisorLost { node, lease: Some(LeaseHolder::Server) } => Some(Hint::new(
-                format!("检查 {node} 与服务器之间的网络；任务的断连策略（policies.onDisconnect）决定断连多久后结束"),
+                format!("检查 {node} 与服务器之间的网络；{} 决定断连多久后结束", Setting::StopAfter),
                 format!(
-                    "look at the network between {node} and the server; what a task does when it is cut off \
-                     (policies.onDisconnect) says after how long it ends"
+                    "look at the network between {node} and the server; {} says after how long a task that is cut off ends",
+                    Setting::StopAfter
                 ),
             )),
             Self::SupervisorLost { node, lease: None } => Some(Hint::new(

@@ -168,10 +168,7 @@ impl GroupRefusal {
                     format!("分组已决定 Worker，不能再填写 {field}"),
                     format!("the group says which workers train; {field} cannot be given as well"),
                 ),
-                Hint::new(
-                    format!("去掉 {field}，或将 launchMode 设为 existing"),
-                    format!("leave {field} out, or set launchMode to existing"),
-                ),
+                Hint::new(format!("去掉 {field}，或不用分组"), format!("leave {field} out, or name no group")),
             ),
             Self::WorkersMissing { workers } => (
                 Text::new(

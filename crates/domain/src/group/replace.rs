@@ -53,9 +53,9 @@ pub fn note(spec: &TaskSpec) -> Option<Text> {
     let is_replaced = spec.policies.standby == Standby::Replace && !spec.distributed.standby.is_empty();
     (is_replaced && spec.policies.on_disconnect == OnDisconnect::Keep).then(|| {
         Text::new(
-            "机器失去联系后，声明它丢失（fermi env lost）才由待命的 Worker 接替；设定 onDisconnect.stopAfter 则到时自动接替",
+            "机器失去联系后，声明它丢失（fermi env lost）才由待命的 Worker 接替；任务设定了失联后停止的时限，则到时自动接替",
             "workers that stand by take the place of a machine that falls silent once it is declared lost (fermi env lost); \
-             with onDisconnect.stopAfter by themselves, when that time has passed",
+             by themselves where the task stops some time after it was cut off",
         )
     })
 }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn who_counts_on_those_that_stand_by_is_told_when_they_come_by_themselves() {
         let mut task = spec("replace");
-        assert!(note(&task).is_some_and(|text| text.en.contains("stopAfter")));
+        assert!(note(&task).is_some_and(|text| text.en.contains("cut off")));
         assert_eq!(note(&spec("wait")), None);
         task.policies.on_disconnect = OnDisconnect::StopAfter(OnDisconnect::SHORTEST);
         assert_eq!(note(&task), None);

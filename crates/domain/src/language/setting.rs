@@ -59,6 +59,9 @@ pub enum Setting {
     Hook,
     OnHang,
     RendezvousEndpoint,
+    StopAfter,
+    Dataset,
+    Environments,
 }
 
 /// What a setting is called.
@@ -74,7 +77,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -92,6 +95,9 @@ impl Setting {
         Self::Hook,
         Self::OnHang,
         Self::RendezvousEndpoint,
+        Self::StopAfter,
+        Self::Dataset,
+        Self::Environments,
     ];
 
     fn names(self) -> Names {
@@ -132,6 +138,11 @@ impl Setting {
             Self::Hook => names("--hook", Some("options.hook"), "钩子", "Hook"),
             Self::RendezvousEndpoint => names("--rdzv-endpoint", None, "会合地址", "Rendezvous endpoint"),
             Self::OnHang => names("--on-hang", Some("policies.onHang"), "卡住时", "When ranks hang"),
+            Self::StopAfter => {
+                names("--stop-after", Some("policies.onDisconnect.stopAfter"), "失联后停止", "Stop when cut off")
+            }
+            Self::Dataset => names("--dataset", Some("datasetId"), "数据集", "Dataset"),
+            Self::Environments => names("--env", Some("distributedConfig.nodeIds"), "开发环境", "Environments"),
         }
     }
 

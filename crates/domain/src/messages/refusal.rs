@@ -158,19 +158,21 @@ impl RequestRefusal {
             }
             Self::DatasetRequired => (
                 Text::new("请选择数据集", "Please choose a dataset"),
-                Hint::new("填写 datasetId 与 datasetVersionId", "give datasetId and datasetVersionId"),
+                Hint::new(
+                    format!("在 {} 中填写数据集及其版本", Setting::Dataset),
+                    format!("name the dataset and its version with {}", Setting::Dataset),
+                ),
             ),
             Self::DatasetVersionRequired => (
                 Text::new("请选择数据集", "Please choose a dataset"),
-                Hint::new(
-                    "还需选择数据集的版本（datasetVersionId）",
-                    "also choose the dataset's version (datasetVersionId)",
-                ),
+                Hint::new("还需选择数据集的版本", "also choose the dataset's version"),
             ),
             Self::EnvironmentRequired => (
                 Text::new("请至少选择一个开发环境", "Please choose at least one environment"),
-                Hint::new("在列表中勾选，或在 nodeIds 中填写", "tick one in the list, or name it in nodeIds")
-                    .on_command_line("fermi env list 可查看", "`fermi env list` shows them"),
+                Hint::new(
+                    format!("在列表中勾选，或在 {} 中填写；fermi env list 可查看", Setting::Environments),
+                    format!("tick one in the list, or name it with {}; `fermi env list` shows them", Setting::Environments),
+                ),
             ),
             Self::EnvironmentTwice { id } => (
                 Text::new(format!("开发环境 {id} 重复"), format!("The environment {id} is named twice")),
@@ -367,42 +369,47 @@ impl RequestRefusal {
                     "Environments are picked automatically, and some are named as well",
                 ),
                 Hint::new(
-                    "去掉 nodeIds；要用指定的环境，将 launchMode 设为 existing",
-                    "leave nodeIds out; to use these environments set launchMode to existing",
+                    format!("去掉 {}，或不要自动选择", Setting::Environments),
+                    format!("leave {} out, or do not have them picked", Setting::Environments),
                 ),
             ),
             Self::TimeLimitInvalid => (
                 Text::new("运行时限须大于 0、不超过十年", "A time limit is longer than 0 s and ten years at most"),
-                Hint::new("去掉 timeLimit 则不限时", "leave timeLimit out to let it run for as long as it likes"),
+                Hint::new(
+                    format!("去掉 {} 则不限时", Setting::TimeLimit),
+                    format!("leave {} out to let it run for as long as it likes", Setting::TimeLimit),
+                ),
             ),
             Self::NewNotSupported => (
                 Text::new("Fermi 不创建新机器", "Fermi makes no new machines"),
                 Hint::new(
-                    "在新机器上运行 fermi agent 使其成为开发环境，再将 launchMode 设为 existing 并选择它",
-                    "run `fermi agent` on the new machine, which makes it an environment, then choose it with launchMode existing",
+                    format!("在新机器上运行 fermi agent 使其成为开发环境，再在 {} 中选择它", Setting::Environments),
+                    format!(
+                        "run `fermi agent` on the new machine, which makes it an environment, then choose it with {}",
+                        Setting::Environments
+                    ),
                 ),
             ),
             Self::StopAfterTooShort => {
                 let shortest = OnDisconnect::SHORTEST.0;
                 (
                     Text::new(
-                        format!("失联后自动停止（stopAfter）不能短于 {shortest} 秒"),
-                        format!(
-                            "A training that has lost the server stops after {shortest} s at the earliest (stopAfter)"
-                        ),
+                        format!("失联后自动停止的时限不能短于 {shortest} 秒"),
+                        format!("A training that has lost the server stops after {shortest} s at the earliest"),
                     ),
                     Hint::new(
-                        format!("设为 {shortest} 秒或更长；设为 keep 则失联时继续训练"),
+                        format!("将 {} 设为 {shortest} 秒或更长；不设则失联时继续训练", Setting::StopAfter),
                         format!(
-                            "give {shortest} s or more; with keep a training goes on while the server is out of reach"
+                            "set {} to {shortest} s or more; without it a training goes on while the server is out of reach",
+                            Setting::StopAfter
                         ),
                     ),
                 )
             }
             Self::HangWithoutHook => (
                 Text::new(
-                    "onHang 为 restart 时不能关闭 hook：没有它就看不出哪个 rank 卡住",
-                    "onHang: restart needs the hook: without it nobody sees which rank hangs",
+                    "卡住时重启需要钩子：没有它就看不出哪个 rank 卡住",
+                    "a restart of ranks that hang needs the hook: without it nobody sees which rank hangs",
                 ),
                 Hint::new(
                     format!("去掉 {}，或把 {} 设为 tell", Setting::Hook, Setting::OnHang),

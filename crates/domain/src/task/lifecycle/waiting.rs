@@ -159,8 +159,8 @@ impl SilentMachine {
                 format!("its processes have ended at {until} at the latest, and it is not waited for any longer then"),
             ),
             None => Text::new(
-                "没有时限：在它恢复联系或被声明丢失之前，它的 Worker 一直归该任务（onDisconnect: keep）",
-                "there is no limit: until it is back or declared lost, its workers stay with the task (onDisconnect: keep)",
+                "任务没有设定失联时限：在它恢复联系或被声明丢失之前，它的 Worker 一直归该任务",
+                "the task sets no limit to that: until it is back or declared lost, its workers stay with the task",
             ),
         };
         let text = self.last_heard.text(&self.name).followed_by(&goes_on).followed_by(&bound);
