@@ -23,7 +23,7 @@ from fcntl import ioctl
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COLUMNS = 104
+COLUMNS = 116
 PAUSE = 0.7
 HOME = "/home/user"
 
