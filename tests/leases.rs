@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Fleet, Place, Run, eventually};
+use crate::support::{Fleet, Place, Run, eventually, signal};
 
 /// The first attempt would go on for ever, the next one ends at once.
 const UNTIL_RESTARTED: &str = "echo \"attempt $FERMI_ATTEMPT\"; [ $FERMI_ATTEMPT -gt 1 ] || sleep 600";
@@ -52,6 +52,43 @@ fn hold(pid: i32) {
     });
 }
 
+/// Warden and supervisor of the node that was started with `--node-rank 1`.
+fn keepers_of_the_second_node(place: &Place) -> [i32; 2] {
+    let is_second = |pid: i32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.windows(14).any(|part| part == b"--node-rank\x001\x00")
+    };
+    eventually("the note of the second node", || {
+        place.live_notes().into_iter().find_map(|path| {
+            let note: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+            let keeper = |at: usize| i32::try_from(note["keepers"][at]["pid"].as_i64()?).ok();
+            let keepers = [keeper(0)?, keeper(1)?];
+            is_second(keepers[1]).then_some(keepers)
+        })
+    })
+}
+
+/// As a machine that sleeps: neither keeper can let the other one go on.
+#[test]
+fn a_node_that_stood_still_for_too_long_comes_back_for_the_next_attempt() {
+    let place = Place::new();
+    let node = |rank: &str| {
+        let options = ["--nnodes", "2", "--node-rank", rank, "--master-addr", "127.0.0.1", "--master-port", "29874"];
+        let rest = ["--rdzv-secret", "s", "--node-lost-after", "2", "--max-restarts", "2", "-n", "1", "--no-python"];
+        let words = options.iter().chain(&rest).copied().chain(["/bin/sh", "-c", UNTIL_RESTARTED]);
+        Run::start(&mut place.run(words))
+    };
+    let (first, second) = (node("0"), node("1"));
+    first.says("attempt 1");
+    let keepers = keepers_of_the_second_node(&place);
+    keepers.iter().for_each(|keeper| signal(*keeper, libc::SIGSTOP));
+    first.says("is lost");
+    keepers.iter().for_each(|keeper| signal(*keeper, libc::SIGCONT));
+    second.ended().expect(0).says(&["nothing was heard of the first node for too long", "connecting again"]);
+    first.ended().expect(0);
+    place.assert_empty();
+}
+
 /// The supervisor of the second node hangs, as on a disk that does not answer; its warden lives.
 #[test]
 fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended() {
@@ -73,17 +110,7 @@ fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended()
     let first = node("0");
     let second = node("1");
     eventually("rank 1 to write", || beat.exists().then_some(()));
-    let supervisor = eventually("the note of the second node", || {
-        let is_second = |pid: i32| {
-            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            words.windows(14).any(|part| part == b"--node-rank\x001\x00")
-        };
-        place.live_notes().into_iter().find_map(|path| {
-            let note: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-            let supervisor = i32::try_from(note["keepers"][1]["pid"].as_i64()?).ok()?;
-            is_second(supervisor).then_some(supervisor)
-        })
-    });
+    let [_, supervisor] = keepers_of_the_second_node(&place);
     // Once it has heard the coordinator answer.
     std::thread::sleep(Duration::from_secs(2));
     hold(supervisor);

@@ -427,7 +427,7 @@ mod tests {
         let body = String::from_utf8(problem.written(Language::ZhCn, FrontEnd::Api)).unwrap();
         assert_eq!(
             body,
-            r#"{"code":422,"message":"请选择数据集","data":null,"error":{"id":"dataset_required","field":"datasetId","hint":"填写 datasetId 与 datasetVersionId"}}"#
+            r#"{"code":422,"message":"请选择数据集","data":null,"error":{"id":"dataset_required","field":"datasetId","hint":"在 datasetId 中填写数据集及其版本"}}"#
         );
     }
 

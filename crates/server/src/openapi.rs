@@ -53,6 +53,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use fermi_domain::language::{FrontEnd, Language, Setting};
+    use serde_json::Value;
 
     use super::*;
 
@@ -68,23 +69,23 @@ mod tests {
         assert!(committed == json(), "run FERMI_UPDATE_OPENAPI=1 cargo test -p fermi-server openapi");
     }
 
+    /// What a schema, or one of those that it may be instead, has in a field.
+    fn property<'a>(schemas: &'a Value, schema: &'a Value, field: &str) -> Option<&'a Value> {
+        let referred = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        let schema = referred.map_or(schema, |name| &schemas[name]);
+        let instead = || schema["oneOf"].as_array()?.iter().find_map(|one| property(schemas, one, field));
+        schema["properties"].get(field).or_else(instead)
+    }
+
     #[test]
     fn every_setting_that_a_task_has_is_called_by_a_field_of_its_request() {
-        let document: serde_json::Value = serde_json::from_str(json()).unwrap();
+        let document: Value = serde_json::from_str(json()).unwrap();
         let schemas = &document["components"]["schemas"];
-        let held = |schema: &serde_json::Value| {
-            let several = schema["oneOf"].as_array().into_iter().flatten();
-            let reference = [schema].into_iter().chain(several).find_map(|schema| schema["$ref"].as_str());
-            reference.and_then(|path| path.rsplit('/').next()).map(|name| &schemas[name])
-        };
         for setting in Setting::ALL.into_iter().filter(|setting| setting.exists_at(FrontEnd::Api)) {
             let path = setting.spelled(FrontEnd::Api, Language::En);
-            let mut schema = Some(&schemas["CreateRequest"]);
-            for field in path.split('.') {
-                let property = schema.and_then(|schema| schema["properties"].get(field));
-                assert!(property.is_some(), "there is no {field} in {path}");
-                schema = property.and_then(held);
-            }
+            let request = Some(&schemas["CreateRequest"]);
+            let found = path.split('.').fold(request, |schema, field| property(schemas, schema?, field));
+            assert!(found.is_some(), "there is no {path}");
         }
     }
 
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn it_is_version_3_1_and_names_every_resource() {
-        let document: serde_json::Value = serde_json::from_str(json()).unwrap();
+        let document: Value = serde_json::from_str(json()).unwrap();
         assert_eq!(document["openapi"].as_str().unwrap().get(..3), Some("3.1"));
         for path in ["/api/v1/training-tasks", "/api/v1/training-tasks/{id}/logs", "/api/v1/environments", "/livez"] {
             assert!(document["paths"].get(path).is_some(), "{path}");

@@ -109,7 +109,7 @@ async fn refusals_speak_the_callers_language() {
       "error": {
         "id": "dataset_required",
         "field": "datasetId",
-        "hint": "填写 datasetId 与 datasetVersionId"
+        "hint": "在 datasetId 中填写数据集及其版本"
       }
     }
     "#);

@@ -167,6 +167,9 @@ impl FollowerNode {
         let State::Linked(link) = &mut self.state else { return };
         // A link that cannot be written is cut, which shows when it is read.
         let _ = link.flush();
+        // Who stood still that long, a stopped process or a machine that slept, was given up by the coordinator, which closed the
+        // link and lives.
+        let was_given_up = link.silence() >= silence_allowed(node);
         let received = link.receive::<NodeCommand>();
         if received.as_ref().is_err_and(ForgedFrame::is_cause_of) {
             // What claims to come from the coordinator is not obeyed, and ranks do not go on without it. It closes the link when
@@ -179,7 +182,12 @@ impl FollowerNode {
         }
         let (commands, reading) = received.unwrap_or((Vec::new(), Reading::Closed));
         self.obey(commands, node);
-        if reading == Reading::Closed && !self.over {
+        if reading != Reading::Closed || self.over {
+            return;
+        }
+        if was_given_up {
+            self.part_from_coordinator(node);
+        } else {
             node.end_at_once();
             self.coordinator_lost(node);
         }
@@ -220,21 +228,25 @@ impl FollowerNode {
             self.pinged = Some(Instant::now());
             let _ = link.send(&NodeReport::Ping { sent_ms: lease::boot_ms() });
         }
-        if link.silence().max(link.stuck_for()) >= Duration::from_millis(gathering.coordinator_lost_after_ms()) {
-            // Cut off: the others go on without us or wait for us. Our ranks must not go on alone.
-            let is_nothing_left = self.end_at_once(node);
-            node.lease.drop_coordinator();
-            if node.bundle().restarts.max_restarts == 0 {
-                self.give_up_coordinator(node);
-                return;
-            }
-            node.record(RunEvent::Waiting { text: cut_off(is_nothing_left) });
-            if is_nothing_left {
-                self.join_again(node);
-            } else {
-                let patience = Duration::from_millis(node.bundle().gathering.join_timeout_ms);
-                self.state = State::Clearing { until: Instant::now() + patience };
-            }
+        if link.silence().max(link.stuck_for()) >= silence_allowed(node) {
+            self.part_from_coordinator(node);
+        }
+    }
+
+    /// Cut off: the others go on without us or wait for us. Our ranks must not go on alone.
+    fn part_from_coordinator(&mut self, node: &mut Node) {
+        let is_nothing_left = self.end_at_once(node);
+        node.lease.drop_coordinator();
+        if node.bundle().restarts.max_restarts == 0 {
+            self.give_up_coordinator(node);
+            return;
+        }
+        node.record(RunEvent::Waiting { text: cut_off(is_nothing_left) });
+        if is_nothing_left {
+            self.join_again(node);
+        } else {
+            let patience = Duration::from_millis(node.bundle().gathering.join_timeout_ms);
+            self.state = State::Clearing { until: Instant::now() + patience };
         }
     }
 
@@ -278,6 +290,10 @@ fn renew_lease(sent_ms: u64, node: &Node) {
     if let Some(length) = node.bundle().gathering.member_lease_ms() {
         node.lease.renew_coordinator(sent_ms.saturating_add(length));
     }
+}
+
+fn silence_allowed(node: &Node) -> Duration {
+    Duration::from_millis(node.bundle().gathering.coordinator_lost_after_ms())
 }
 
 fn master_port(node: &Node) -> u16 {

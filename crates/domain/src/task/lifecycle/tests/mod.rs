@@ -285,7 +285,7 @@ fn a_node_that_its_lease_has_ended_is_not_told_as_a_supervisor_that_died() {
         verdict.headline().en,
         "a was cut off from the server for as long as the task allows, and ended its processes by its lease"
     );
-    assert!(verdict.advice().unwrap().spelled(FrontEnd::CommandLine).zh.contains("--stop-after"));
+    assert!(verdict.advice().unwrap().spelled(FrontEnd::Api).zh.contains("stopAfter"));
     // The coordinator saw a link that closed; the agent of that node knows more.
     let mut member = Play::running(0);
     member.ended(Outcome::Failed, VerdictKind::supervisor_lost("b")).play(by_lease(1));
