@@ -1,4 +1,5 @@
-//! Small files whose room is taken while the disk has some, and which are overwritten where they are when it counts.
+//! Small files that are allocated while the disk has room and overwritten in place later, so that they can be written when the
+//! disk is full.
 
 use std::fs::File;
 use std::io;

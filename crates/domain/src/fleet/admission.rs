@@ -1,9 +1,9 @@
 //! Whether an agent that says hello is the one that speaks for its environment.
 //!
-//! The server issues a credential at the first registration. With each welcome the seal that goes with it is renewed: the
-//! agent proposes another one at each hello and keeps it on disk before it says hello, with those that no welcome has
-//! confirmed, so that a lost welcome does no harm, while a copy of its data folder shows an old seal as soon as the original
-//! has come once more, also one that was made between a hello and its welcome.
+//! The server issues a credential at the first registration, and each welcome renews the seal that goes with it. The agent
+//! proposes the next seal in its hello and saves it first, beside those that no welcome has confirmed yet, so a lost welcome
+//! does no harm. A copied data folder still shows an old seal, and is found out as soon as the original says hello again; so
+//! is a copy that was made between a hello and its welcome.
 
 use serde::{Deserialize, Serialize};
 
