@@ -88,6 +88,31 @@ fn what_was_started_since_the_backup_goes_on_and_no_number_is_given_twice() {
     fleet.task_is(&before, "stopped");
 }
 
+/// Everything beside the database went back with it, and no command was told.
+#[test]
+fn a_data_folder_that_was_put_back_by_hand_is_found_out_by_what_a_task_has_left_on_a_node() {
+    let mut fleet = Fleet::of(&[("gn6", 1)]);
+    let before = fleet.run_script("true", 0);
+    fleet.task_is(&before, "succeeded");
+    let (data, copy) = (fleet.data(), fleet.place.path().join("copy"));
+    let put = |from: &std::path::Path, to: &std::path::Path| {
+        assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    };
+    put(&data, &copy);
+    let lost = fleet.run_script("echo weights > \"$FERMI_CHECKPOINT_DIR/model.pt\"", 0);
+    fleet.task_is(&lost, "succeeded");
+    fleet.kill_server();
+    fs::remove_dir_all(&data).unwrap();
+    put(&copy, &data);
+    fleet.start_server();
+    let found_out = format!("has {lost}");
+    eventually("what the node has to be told", || fleet.get("/events").to_string().contains(&found_out).then_some(()));
+    let next = fleet.run_script("ls \"$FERMI_CHECKPOINT_DIR\"", 0);
+    assert_eq!(next, "task-10001");
+    fleet.task_is(&next, "succeeded");
+    assert!(!fleet.log(&next, 1, 0).contains("model.pt"));
+}
+
 /// It was restarted since: the database knows generation 1, and generation 2 runs.
 #[test]
 fn a_task_that_has_moved_on_since_the_backup_is_taken_up_where_it_is() {

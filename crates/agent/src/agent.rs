@@ -119,6 +119,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         runs: shared.known.clone(),
         heard: shared.heard.clone(),
         passes: data.passes()?,
+        data: data.root().to_owned(),
         stop: stop.clone(),
     };
     let link_events = events.clone();

@@ -22,6 +22,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use fermi_api::link::Assignment;
+use fermi_domain::fleet;
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::RunKey;
 use fermi_process::account::{PASSABLE, SystemAccount, let_pass};
@@ -80,6 +81,10 @@ impl DataFolder {
         Ok(Self { root, instance, is_copy, _lock: lock })
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub fn instance(&self) -> &str {
         &self.instance
     }
@@ -134,6 +139,13 @@ pub struct ClusterFolder {
     /// The agent's.
     data: PathBuf,
     pub live: PathBuf,
+}
+
+/// The task of the highest number that has a folder in an agent's data folder, for a cluster.
+pub fn newest_task(data: &Path, cluster: &str) -> Option<TaskId> {
+    let entries = fs::read_dir(data.join(cluster).join(TASKS)).ok()?.flatten();
+    let tasks = entries.filter_map(|entry| Some(TaskId(entry.file_name().to_str()?.to_owned())));
+    tasks.filter_map(|task| Some((fleet::number(&task)?, task))).max_by_key(|(number, _)| *number).map(|(_, task)| task)
 }
 
 /// A run that was found on disk.
@@ -395,6 +407,16 @@ pub(crate) mod tests {
         for name in ["", ".", "..", "a/b", "live", ".x", "训练"] {
             assert!(!is_cluster(name), "{name}");
         }
+    }
+
+    #[test]
+    fn the_newest_task_is_that_of_the_highest_number() {
+        let folder = own_folder();
+        assert_eq!(newest_task(folder.path(), "c1"), None);
+        for name in ["task-9", "task-10", "task-x", "notes"] {
+            fs::create_dir_all(folder.path().join("c1").join(TASKS).join(name)).unwrap();
+        }
+        assert_eq!(newest_task(folder.path(), "c1"), Some(TaskId("task-10".to_owned())));
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         runs: Vec::new(),
         cluster: None,
         seen: None,
+        newest_task: None,
         abilities: vec![ABILITY_PREFLIGHT.to_owned()],
     }
 }

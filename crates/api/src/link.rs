@@ -208,6 +208,10 @@ pub struct Hello {
     /// Runs of which it has no files and has seen processes; none where it has not looked.
     #[serde(default)]
     pub seen: Option<Vec<RunKey>>,
+    /// The task of the highest number that has a folder there: a server that has never given that number has an older state
+    /// than it knows, and must not give it to another task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_task: Option<TaskId>,
     /// What it can be asked for beyond what every release knows, such as [`ABILITY_PREFLIGHT`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub abilities: Vec<String>,

@@ -65,6 +65,8 @@ impl Core {
 /// What an agent's hello leads to.
 pub struct Comparison {
     pub conclusions: Vec<Conclusion>,
+    /// The highest number that a task of the database has been given.
+    pub last_task: u64,
     /// Whether a task has a part on its node, or may have.
     pub has_tasks: bool,
 }
@@ -101,30 +103,42 @@ pub fn compare(
         _ => true,
     });
     let has_tasks = live > 0 || !known.is_empty();
-    error.map_or(Ok(Comparison { conclusions, has_tasks }), Err)
+    error.map_or(Ok(Comparison { conclusions, last_task: last, has_tasks }), Err)
+}
+
+/// What a hello tells of tasks that the database may not know.
+pub struct Told {
+    /// Runs that the database has never launched.
+    pub strays: Vec<KnownRun>,
+    /// A task with a folder there whose number the database has never given.
+    pub later_task: Option<TaskId>,
+    /// Whether the agent has said whose runs these are: one of an earlier release may mean another server's.
+    pub names_cluster: bool,
+}
+
+impl Told {
+    /// The highest number of a task that the agent can be believed to have been given, by a database whose last one is this.
+    fn highest(&self, last: u64) -> u64 {
+        let tasks = self.strays.iter().map(|known| &known.run.task).chain(&self.later_task);
+        tasks.filter_map(fleet::number).filter(|number| *number < last.saturating_add(MOST_LOST)).max().unwrap_or(0)
+    }
 }
 
 /// Stores that an environment has been heard since the last restore, with the runs there that the database has never
-/// launched. A database that was put back by hand is found out by them.
-///
-/// `names_cluster` says whether the agent has said whose runs these are: one of an earlier release may mean another server's.
-pub async fn note_hello(
-    core: &Core,
-    environment: &EnvironmentId,
-    strays: Vec<KnownRun>,
-    names_cluster: bool,
-) -> Result<(), StoreError> {
+/// launched. A database that was put back by hand is found out by them, or by a task that has left a folder there.
+pub async fn note_hello(core: &Core, environment: &EnvironmentId, told: Told) -> Result<(), StoreError> {
     let restored = core.restored();
     let is_expected = restored.history.unheard.contains(environment);
-    let are_known = strays.iter().all(|known| {
-        let stray = restored.stray(&known.run);
-        stray.is_some_and(|stray| stray.environment == *environment && stray.alive == known.alive)
-    });
+    let are_known = told.later_task.is_none()
+        && told.strays.iter().all(|known| {
+            let stray = restored.stray(&known.run);
+            stray.is_some_and(|stray| stray.environment == *environment && stray.alive == known.alive)
+        });
     if !is_expected && are_known {
         return Ok(());
     }
     let (at, now_ms) = (environment.clone(), core.now_ms());
-    let noted = core.store().write(move |tx| note(tx, &at, &strays, names_cluster, now_ms)).await;
+    let noted = core.store().write(move |tx| note(tx, &at, &told, now_ms)).await;
     let is_found_out = noted.map_err(WriteError::<StoreError>::flatten)?;
     core.refresh_environments().await?;
     if is_found_out {
@@ -138,19 +152,21 @@ pub async fn note_hello(
 }
 
 /// Says whether the database was found out to be older than it knew.
-fn note(
-    tx: &mut Transaction<'_>,
-    at: &EnvironmentId,
-    strays: &[KnownRun],
-    names_cluster: bool,
-    now_ms: u64,
-) -> Result<bool, StoreError> {
+fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, told: &Told, now_ms: u64) -> Result<bool, StoreError> {
     let last = tx.last_task_number()?;
-    let numbers = strays.iter().filter_map(|known| fleet::number(&known.run.task));
-    let highest = numbers.filter(|number| *number < last.saturating_add(MOST_LOST)).max().unwrap_or(0);
-    let is_found_out = names_cluster && highest > last;
+    let highest = told.highest(last);
+    let is_found_out = told.names_cluster && highest > last;
     let mut history = if is_found_out { tx.note_restore(highest)? } else { tx.history()? };
-    for known in strays {
+    if is_found_out {
+        let text = Text::new(
+            format!("数据库比节点旧：节点上有 task-{highest}，数据库中没有；按从备份恢复处理"),
+            format!(
+                "the database is older than a node, which has task-{highest}: it is taken for one that was restored"
+            ),
+        );
+        tx.append_event(NewEvent::new(now_ms, "server.restored", text, Principal::System).about_environment(at))?;
+    }
+    for known in &told.strays {
         if tx.put_stray(known, at, now_ms)? {
             let run = &known.run;
             let text = Text::new(

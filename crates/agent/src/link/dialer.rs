@@ -1,5 +1,6 @@
 //! Keeps a connection to the server open, for ever.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use std::os::fd::AsFd;
 
 use super::Outbox;
 use super::connection::{ConnectionError, ServerConnection};
+use crate::data_folder::newest_task;
 use crate::identity::{Pass, PassBook};
 use crate::options::StopFlag;
 
@@ -83,6 +85,8 @@ pub struct Dialer {
     pub runs: Arc<Mutex<RunsOfCluster>>,
     pub heard: ServerHeard,
     pub passes: PassBook,
+    /// The agent's data folder, of whose tasks a hello tells the newest.
+    pub data: PathBuf,
     pub stop: StopFlag,
 }
 
@@ -151,7 +155,8 @@ impl Dialer {
         // Without a look, or without knowing for which cluster, nothing is claimed.
         let seen = cluster.as_deref().and_then(runs_with_processes);
         let seen = seen.map(|seen| seen.into_iter().filter(|run| !is_known(run)).collect());
-        Hello { credential, seal, next_seal, pending_seals, cluster, runs, seen, ..self.hello.clone() }
+        let newest_task = cluster.as_deref().and_then(|cluster| newest_task(&self.data, cluster));
+        Hello { credential, seal, next_seal, pending_seals, cluster, runs, seen, newest_task, ..self.hello.clone() }
     }
 
     fn known(&self) -> RunsOfCluster {

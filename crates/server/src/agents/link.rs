@@ -11,8 +11,8 @@ use axum::response::Response;
 use fermi_api::link::{ABILITY_STARTS, AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
 use fermi_domain::access::Peer;
 use fermi_domain::environment::is_name;
-use fermi_domain::fleet::{Conclusion, OFFLINE_AFTER};
-use fermi_domain::ids::EnvironmentId;
+use fermi_domain::fleet::{self, Conclusion, OFFLINE_AFTER};
+use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{Explained, FrontEnd};
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{RunKey, TaskInput};
@@ -29,7 +29,7 @@ use crate::core::Core;
 use crate::http::Newcomer;
 use crate::hub::AgentConnection;
 use crate::lifecycle::{self, Cause, LifecycleError};
-use crate::restored::{self, Comparison};
+use crate::restored::{self, Comparison, Told};
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -197,7 +197,7 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<Ta
     let (at, runs) = (environment.clone(), hello.runs.clone());
     let compared = core.store().read(move |view| restored::compare(view, &at, &runs, seen.as_deref()));
     let mut strays = Vec::new();
-    let Comparison { conclusions, has_tasks } = compared.await?;
+    let Comparison { conclusions, last_task, has_tasks } = compared.await?;
     for conclusion in conclusions {
         match conclusion {
             Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?,
@@ -215,7 +215,10 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<Ta
             connection.send(ServerMessage::Kill { run: stray.run.clone() });
         }
     }
-    restored::note_hello(core, environment, strays, hello.cluster.is_some()).await?;
+    let is_later = |task: &TaskId| fleet::number(task).is_some_and(|number| number > last_task);
+    let later_task = hello.newest_task.clone().filter(is_later);
+    let told = Told { strays, later_task, names_cluster: hello.cluster.is_some() };
+    restored::note_hello(core, environment, told).await?;
     Ok(if has_tasks { TasksThere::Some } else { TasksThere::None })
 }
 
