@@ -15,6 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use fermi_domain::checkpoint::OWN_FOLDER;
 use fermi_process::account::{SystemAccount, let_pass};
 
 /// The files of one rank in one attempt.
@@ -109,22 +110,31 @@ pub fn prune(base: &Path, live: &Path, retention: Retention) {
     for (index, (modified, path)) in runs.into_iter().enumerate() {
         let too_old = now.duration_since(modified).is_ok_and(|age| age > retention.age);
         let expired = too_old || index >= retention.runs;
-        let is_live = path.file_name().is_some_and(|name| live.join(name).with_extension("json").exists());
-        if expired && !is_live && !has_outputs(&path) {
+        if expired && !is_live(&path, live) && !has_outputs(&path) {
             // Another start may be pruning the same folder.
             let _ = fs::remove_dir_all(path);
         }
     }
 }
 
+/// Whether a run has its live note. The folder is called as the run, behind its rendezvous id where it has one, which may hold
+/// dots and underscores; a run's own id holds neither. What cannot be told counts as alive.
+fn is_live(run_folder: &Path, live: &Path) -> bool {
+    let Some(name) = run_folder.file_name().and_then(OsStr::to_str) else { return false };
+    let run = name.rsplit('_').next().unwrap_or(name);
+    live.join(format!("{run}.json")).try_exists().unwrap_or(true)
+}
+
+/// Whether there is something of the training's. The fence of a supervisor that was killed is Fermi's own.
 fn has_outputs(run_folder: &Path) -> bool {
-    fn any_file(folder: &Path) -> bool {
+    fn any_file(folder: &Path, own: &Path) -> bool {
         fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
             let path = entry.path();
-            if path.is_dir() { any_file(&path) } else { true }
+            if path.is_dir() { path != own && any_file(&path, own) } else { true }
         })
     }
-    any_file(&run_folder.join("outputs"))
+    let outputs = run_folder.join("outputs");
+    any_file(&outputs, &outputs.join("checkpoints").join(OWN_FOLDER))
 }
 
 #[cfg(test)]
@@ -150,5 +160,40 @@ mod tests {
         assert!(!base.path().join("plain").exists());
         assert!(base.path().join("kept").exists());
         assert!(base.path().join("not-a-run").exists());
+    }
+
+    #[test]
+    fn a_run_that_lives_keeps_its_folder_whatever_it_is_called_by() {
+        let base = tempfile::tempdir().unwrap();
+        let live = base.path().join("live");
+        fs::create_dir(&live).unwrap();
+        let named = ["run-1-a", "job7_run-2-b", "job.7_run-3-c", "a_b.c_run-4-d"];
+        for name in named {
+            run(base.path(), name, false);
+            fs::write(live.join(format!("{}.json", name.rsplit('_').next().unwrap())), "{}").unwrap();
+        }
+        run(base.path(), "job.7_run-5-e", false);
+        prune(base.path(), &live, Retention { age: Duration::ZERO, runs: 0 });
+        assert_eq!(named.map(|name| base.path().join(name).exists()), [true; 4]);
+        assert!(!base.path().join("job.7_run-5-e").exists());
+        for note in fs::read_dir(&live).unwrap().flatten() {
+            fs::remove_file(note.path()).unwrap();
+        }
+        prune(base.path(), &live, Retention { age: Duration::ZERO, runs: 0 });
+        assert_eq!(named.map(|name| base.path().join(name).exists()), [false; 4]);
+    }
+
+    #[test]
+    fn the_fence_of_a_killed_supervisor_is_no_output() {
+        let base = tempfile::tempdir().unwrap();
+        for name in ["killed", "kept"] {
+            run(base.path(), name, name == "kept");
+            let own = base.path().join(name).join("outputs/checkpoints").join(OWN_FOLDER);
+            fs::create_dir(&own).unwrap();
+            fs::write(own.join("fence"), "{}").unwrap();
+        }
+        prune(base.path(), &base.path().join("live"), Retention { age: Duration::ZERO, runs: 0 });
+        assert!(!base.path().join("killed").exists());
+        assert!(base.path().join("kept").exists());
     }
 }
