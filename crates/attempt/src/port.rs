@@ -182,16 +182,23 @@ fn take(port: u16) -> Result<Lease, NotTaken> {
     Ok(Lease { port, _bound: Some(bound), _name: Some(name) })
 }
 
-/// Finds the process that has a socket on the port or the name that goes with it, as far as we may look.
+/// Finds the process that has the port or the name that goes with it, as far as we may look. The name belongs to the run that
+/// has the port, of which a rank may listen there; a socket that neither has the name nor listens is what a listener has left.
 fn holder(port: u16) -> Option<Holder> {
-    let mut inodes = sockets_on(port);
-    inodes.extend(named_sockets(port));
+    let at_port: Vec<Socket> = tcp_sockets().into_iter().filter(|socket| socket.local == port).collect();
+    let (listening, others): (Vec<_>, Vec<_>) = at_port.into_iter().partition(|socket| socket.is_listening);
+    let inodes = |sockets: Vec<Socket>| sockets.into_iter().map(|socket| socket.inode).collect();
+    let sought: [Vec<u64>; 3] = [named_sockets(port), inodes(listening), inodes(others)];
     let me = nix::unistd::getpid().as_raw();
-    let pid = procfs::all()
-        .into_iter()
-        .map(|stat| stat.pid)
-        .filter(|pid| *pid != me)
-        .find(|pid| open_sockets(*pid).iter().any(|inode| inodes.contains(inode)))?;
+    let mut best: Option<(usize, i32)> = None;
+    for pid in procfs::all().into_iter().map(|stat| stat.pid).filter(|pid| *pid != me) {
+        let open = open_sockets(pid);
+        let place = sought.iter().position(|inodes| inodes.iter().any(|inode| open.contains(inode)));
+        if let Some(place) = place.filter(|place| best.is_none_or(|(found, _)| *place < found)) {
+            best = Some((place, pid));
+        }
+    }
+    let (_, pid) = best?;
     Some(Holder { pid, command: shortened(&procfs::command_line(pid)?) })
 }
 
@@ -208,21 +215,37 @@ pub fn shortened(command: &str) -> String {
 
 /// The inodes of all TCP sockets whose local or remote port is this one.
 pub fn sockets_on(port: u16) -> Vec<u64> {
+    let is_on = |socket: &Socket| socket.local == port || socket.remote == port;
+    tcp_sockets().into_iter().filter(is_on).map(|socket| socket.inode).collect()
+}
+
+/// A row of the kernel's tables of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Socket {
+    local: u16,
+    remote: u16,
+    is_listening: bool,
+    inode: u64,
+}
+
+fn tcp_sockets() -> Vec<Socket> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
         .filter_map(|table| fs::read_to_string(table).ok())
-        .flat_map(|table| table.lines().skip(1).filter_map(|line| socket_on(line, port)).collect::<Vec<_>>())
+        .flat_map(|table| table.lines().skip(1).filter_map(socket_in).collect::<Vec<_>>())
         .collect()
 }
 
 /// `sl local:port remote:port state … inode`; bound but idle sockets are not in this table.
-fn socket_on(line: &str, port: u16) -> Option<u64> {
+fn socket_in(line: &str) -> Option<Socket> {
+    const LISTENING: &str = "0A";
     let mut fields = line.split_ascii_whitespace();
     let port_of = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
     let local = port_of(fields.nth(1)?)?;
     let remote = port_of(fields.next()?)?;
-    let inode = fields.nth(6)?.parse().ok()?;
-    (local == port || remote == port).then_some(inode)
+    let is_listening = fields.next()? == LISTENING;
+    let inode = fields.nth(5)?.parse().ok()?;
+    Some(Socket { local, remote, is_listening, inode })
 }
 
 /// The inode of the socket that has the port's name: a run that has only bound the port shows in no table of TCP.
@@ -317,7 +340,39 @@ mod tests {
     fn the_table_of_sockets_is_read() {
         let line =
             "   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0 0 4711 1 0 100 0 0 10 0";
-        assert_eq!(socket_on(line, 29_500), Some(4711));
-        assert_eq!(socket_on(line, 29_501), None);
+        let found = socket_in(line).unwrap();
+        assert_eq!(found, Socket { local: 29_500, remote: 0, is_listening: true, inode: 4711 });
+        let connected = socket_in(&line.replace("00000000:0000 0A", "0100007F:1F90 01")).unwrap();
+        assert_eq!((connected.remote, connected.is_listening), (8080, false));
+    }
+
+    /// A process whose descriptor 0 is a socket of ours.
+    fn child_with(socket: impl Into<OwnedFd>) -> std::process::Child {
+        let mut command = std::process::Command::new("/bin/sleep");
+        command.arg("600").stdin(socket.into());
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn the_holder_of_a_port_is_who_listens_there_and_not_who_is_connected_to_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let accepted = listener.accept().unwrap().0;
+        // The client has the lowest number, and whom a connection was given to a lower one than the listener.
+        let mut children = [child_with(client), child_with(accepted), child_with(listener)];
+        let pids = [0, 1, 2].map(|index: usize| i32::try_from(children[index].id()).unwrap());
+        let found = |index: usize| holder(port).map(|holder| holder.pid) == Some(pids[index]);
+        assert!(found(2), "{:?} of {pids:?}", holder(port));
+        for (index, next) in [(2, Some(1)), (1, None)] {
+            children[index].kill().unwrap();
+            children[index].wait().unwrap();
+            match next {
+                Some(next) => assert!(found(next), "{:?} of {pids:?}", holder(port)),
+                None => assert_eq!(holder(port), None),
+            }
+        }
+        children[0].kill().unwrap();
+        children[0].wait().unwrap();
     }
 }
