@@ -68,7 +68,8 @@ fn keepers_of_the_second_node(place: &Place) -> [i32; 2] {
     })
 }
 
-/// As a machine that sleeps: neither keeper can let the other one go on.
+/// As a machine that sleeps: neither keeper can let the other one go on. What the first node has sent meanwhile is read before
+/// the end of its link.
 #[test]
 fn a_node_that_stood_still_for_too_long_comes_back_for_the_next_attempt() {
     let place = Place::new();

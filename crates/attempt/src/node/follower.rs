@@ -36,6 +36,9 @@ pub struct FollowerNode {
     state: State,
     /// When the coordinator was last asked for a sign of life.
     pinged: Option<Instant>,
+    /// When that was sent of which is known that the coordinator has heard it, by the clock that goes on while the machine
+    /// sleeps.
+    heard_there_ms: u64,
     over: bool,
 }
 
@@ -52,7 +55,12 @@ enum State {
 
 impl FollowerNode {
     pub fn new(node: &Node) -> std::io::Result<Self> {
-        Ok(Self { state: State::Joining(Join::start(node)?), pinged: None, over: false })
+        Ok(Self {
+            state: State::Joining(Join::start(node)?),
+            pinged: None,
+            heard_there_ms: lease::boot_ms(),
+            over: false,
+        })
     }
 
     pub fn is_over(&self) -> bool {
@@ -148,6 +156,7 @@ impl FollowerNode {
             JoinNews::Waiting(text) => node.record(RunEvent::Waiting { text }),
             JoinNews::Joined(mut link) => {
                 node.record(RunEvent::NodeLinked { address });
+                self.heard_there_ms = lease::boot_ms();
                 // The last node to come is told to start right after it is welcomed.
                 let commands = link.left_over::<NodeCommand>().unwrap_or_default();
                 self.state = State::Linked(link);
@@ -167,9 +176,9 @@ impl FollowerNode {
         let State::Linked(link) = &mut self.state else { return };
         // A link that cannot be written is cut, which shows when it is read.
         let _ = link.flush();
-        // Who stood still that long, a stopped process or a machine that slept, was given up by the coordinator, which closed the
-        // link and lives.
-        let was_given_up = link.silence() >= silence_allowed(node);
+        // What was sent before this node stood still is read first, and ends the silence.
+        let was_silent = link.silence() >= silence_allowed(node);
+        let answers_pings = link.answers_pings;
         let received = link.receive::<NodeCommand>();
         if received.as_ref().is_err_and(ForgedFrame::is_cause_of) {
             // What claims to come from the coordinator is not obeyed, and ranks do not go on without it. It closes the link when
@@ -185,7 +194,10 @@ impl FollowerNode {
         if reading != Reading::Closed || self.over {
             return;
         }
-        if was_given_up {
+        // Who was not heard for so long, of a stopped process, a machine that slept or a network that lost what it sent, was
+        // given up by the coordinator, which closed the link and lives.
+        let unheard_ms = lease::boot_ms().saturating_sub(self.heard_there_ms);
+        if was_silent || (answers_pings && unheard_ms >= node.bundle().gathering.node_lost_after_ms) {
             self.part_from_coordinator(node);
         } else {
             node.end_at_once();
@@ -200,7 +212,10 @@ impl FollowerNode {
                     self.over = true;
                     return;
                 }
-                NodeCommand::Pong { sent_ms } => renew_lease(sent_ms, node),
+                NodeCommand::Pong { sent_ms } => {
+                    self.heard_there_ms = self.heard_there_ms.max(sent_ms);
+                    renew_lease(sent_ms, node);
+                }
                 _ => {}
             }
             let reports = node.obey(command);
