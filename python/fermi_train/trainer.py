@@ -14,11 +14,13 @@ import torch
 import torch.nn.functional as functional
 from torch import nn
 
-from .batch.probe import largest
+from .batch.probe import grown, largest
 from .batch.schedule import factor, warmup_steps
+from .between_steps import Saver, check_loss, check_steps, drawn, is_due, tell_end, tell_resumed
+from .checkpoints.beginning import begun
 from .checkpoints.export import export
 from .checkpoints.stop import Stop
-from .checkpoints.store import Checkpoint, Note, Store, check_fits, chosen, model_of
+from .checkpoints.store import Checkpoint, Note, Store, check_fits, model_of
 from .data.arrow import Shards
 from .data.fingerprint import check_everywhere
 from .data.loading import IGNORED, Collate, NumberedSamples, StepBatch, StepLoader
@@ -54,7 +56,7 @@ class BaseTrainer:
         fingerprint: str,
         evaluation: Shards | None = None,
     ) -> None:
-        """Joins the other ranks and brings the model to its device."""
+        """Joins the other ranks, and brings the model to its device where each rank holds the whole."""
         self.run, self.place = run, place
         self.strategy: Strategy = strategy_of(run, place)
         self.world = self.strategy.world
@@ -63,7 +65,8 @@ class BaseTrainer:
         self.device = self.world.device
         check_everywhere(self.world.gathered(fingerprint))
         self._named = model_of(model)
-        self.model: Any = model.to(self.device)
+        # A strategy that divides the model brings this rank's part there, and never the whole.
+        self.model: Any = model.to(self.device) if self.strategy.is_whole else model
         self.tokenizer, self.samples, self.evaluation = tokenizer, samples, evaluation
         self.fingerprint = fingerprint
         self.reporter = Reporter(run, place)
@@ -101,8 +104,7 @@ class BaseTrainer:
         note = resumes_from.note if resumes_from else None
         step, position = (note.step, note.position) if note else (0, Position())
         total = run.max_steps or step + self.order.steps_from(position, run.epochs)
-        if total == 0:
-            raise _no_step(run.epochs, len(self.samples))
+        check_steps(total, run.epochs, len(self.samples))
         warmup = warmup_steps(run.optimiser.warmup_steps, run.optimiser.warmup_ratio, total)
         stop = Stop(self.place.checkpoint_signal)
         loader = StepLoader(
@@ -113,41 +115,36 @@ class BaseTrainer:
             self._pad(),
             run.loader,
         ).steps(position)
+        saver = Saver(run, store, self._note, self.strategy.save, self.reporter, step)
         self.reporter.begin(step, total)
-        ended, saved = 0, step
+        ended = 0
         try:
             while step < total:
                 began = time.monotonic()
-                torch.manual_seed(_drawn(run.seed, step, self.world.rank))
+                torch.manual_seed(drawn(run.seed, step, self.world.rank))
                 rate = run.optimiser.rate * factor(run.optimiser.schedule, step, total, warmup)
                 loss, norm, tokens, samples, batch, asked = self._one_step(loader, rate, stop)
                 step, epoch_before, position = step + 1, position.epoch, batch.position
                 seconds = time.monotonic() - began
                 epoch = position.epoch + position.offset / max(self.order.samples, 1)
                 self.reporter.step(StepReport(step, total, epoch, loss, rate, norm, tokens, samples, seconds))
-                self._check_loss(loss, step)
+                check_loss(loss, step, run.precision)
                 if step == (note.step if note else 0) + 1:
                     self._tell_proof()
                 self.after_step(step)
-                ended, saves_now = asked
+                ended, _ = asked
                 at_end_of_epoch = position.epoch > epoch_before
-                due = _is_due(run.saving.strategy, run.saving.steps, step, at_end_of_epoch)
-                if due or saves_now or (ended and run.saving.strategy != "no"):
-                    self._save(store, step, position, total)
-                    saved = step
+                saver.after(step, position, total, at_end_of_epoch, asked)
                 self._evaluate_if_due(step, at_end_of_epoch)
                 if ended:
                     break
         finally:
             loader.close()
             stop.close()
-        if not ended and saved < step and run.saving.strategy != "no":
-            self._save(store, step, position, total)
         if not ended:
-            folder = export(self.strategy, self.tokenizer, run.folder / "model")
-            logs.training().info("%s", Text(f"训练完成，模型在 {folder}", f"done; the model is in {folder}"))
-        else:
-            logs.training().info("%s", Text(f"收到信号，已在第 {step} 步停止", f"stopped by a signal at step {step}"))
+            saver.at_end(step, position, total)
+            export(self.strategy, self.tokenizer, run.folder / "model")
+        tell_end(ended, step, run.folder / "model")
         self.reporter.close()
         self.world.barrier()
         return 128 + ended if ended else 0
@@ -180,9 +177,11 @@ class BaseTrainer:
         if self.run.gradient_checkpointing:
             self._bare().gradient_checkpointing_enable({"use_reentrant": False})
         self.model.train()
-        if self.run.dynamic_batch:
+        if self.run.dynamic_batch and self.strategy.is_whole:
             self._fit_batch()
         self.strategy.setup(self.model)
+        if self.run.dynamic_batch and not self.strategy.is_whole:
+            self._fit_batch_together()
         run = self.run
         logs.training().info(
             "%s",
@@ -198,19 +197,21 @@ class BaseTrainer:
         if resumes_from is not None:
             self.reporter.phase(resumes_from.note.step, "restoring")
             self.strategy.load(resumes_from.state)
-            logs.training().info(
-                "%s",
-                Text(
-                    f"从第 {resumes_from.note.step} 步继续（{resumes_from.folder}）",
-                    f"goes on from step {resumes_from.note.step} ({resumes_from.folder})",
-                ),
-            )
+            tell_resumed(resumes_from.note.step, resumes_from.folder)
 
     def _fit_batch(self) -> None:
         """Finds the largest micro-batch on the longest samples."""
         share_of_rank = self.micro * self.accumulation
-        self.micro, self.accumulation = largest(share_of_rank, self.fits, self.world.all_agree)
-        self.strategy.micro, self.strategy.accumulation = self.micro, self.accumulation
+        self._settle(*largest(share_of_rank, self.fits, self.world.all_agree))
+
+    def _fit_batch_together(self) -> None:
+        """Does so on the model as the ranks hold it together."""
+        share_of_rank = self.micro * self.accumulation
+        self._settle(*grown(share_of_rank, self.room(), self.taken, self.world.all_agree))
+
+    def _settle(self, micro: int, accumulation: int) -> None:
+        self.micro, self.accumulation = micro, accumulation
+        self.strategy.micro, self.strategy.accumulation = micro, accumulation
         logs.training().info("%s", Text(f"微批次定为 {self.micro}", f"the micro-batch is {self.micro}"))
 
     def fits(self, micro: int) -> bool:
@@ -219,9 +220,7 @@ class BaseTrainer:
         What is there only from the first step on is held meanwhile: two states of the optimiser for every trained
         parameter, and the buckets in which gradients travel.
         """
-        length = min(self.run.max_length, getattr(self._bare().config, "max_position_embeddings", self.run.max_length))
-        ids = torch.ones((micro, length), dtype=torch.long, device=self.device)
-        batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
+        batch = self._longest(micro)
         later = 3 if self.is_distributed else 2
         try:
             held = [
@@ -241,49 +240,54 @@ class BaseTrainer:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
+    def room(self) -> float:
+        """Gives the bytes that this rank may take; without a GPU there is no bound."""
+        if self.device.type == "cpu":
+            return math.inf
+        free, _ = torch.cuda.mem_get_info(self.device)
+        # Pieces between what is in use are lost.
+        return 0.95 * (free + torch.cuda.memory_reserved(self.device))
+
+    def taken(self, samples: float) -> float:
+        """Goes through a step with so many samples of full length, and gives the bytes that this rank took at most."""
+        passes = 2 if samples < self.run.micro * self.run.accumulation else 1
+        batch = self._longest(max(int(samples), 1), min(samples, 1.0))
+        if self.device.type != "cpu":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats(self.device)
+        self.strategy.rehearse(lambda: self.compute_loss(self.strategy.model, batch), passes)
+        if self.device.type == "cpu":
+            return 0.0
+        return float(torch.cuda.max_memory_allocated(self.device) + self.strategy.states_to_come())
+
+    def _longest(self, samples: int, part: float = 1.0) -> Batch:
+        """Makes samples of full length, or of a part of it."""
+        most = min(self.run.max_length, getattr(self._bare().config, "max_position_embeddings", self.run.max_length))
+        ids = torch.ones((samples, max(int(most * part), 2)), dtype=torch.long, device=self.device)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
+
     def _bare(self) -> Any:
         """Gives the model itself, where an extending class has wrapped it."""
         return getattr(self.model, "module", self.model)
 
     def _checkpoints(self) -> tuple[Store, Checkpoint | None]:
-        """Gives the folder to save in and the checkpoint to go on from.
-
-        The launcher's folder is taken where there is one, because a restart looks there; the experiment's folder then has
-        a link to it.
-        """
-        own = self.run.folder / "checkpoints"
-        given = self.place.checkpoint_dir
-        folders = [own.resolve()] if own.exists() else []
-        folder = own
-        if given is not None and given.resolve() != own.resolve():
-            folder = given
-            folders.append(given)
-        resumes_from = chosen(self.run.saving.resume, folders, self.place)
-        self.world.barrier()
-        if self.place.is_first and folder is not own and (own.is_symlink() or not own.exists()):
-            own.unlink(missing_ok=True)
-            own.parent.mkdir(parents=True, exist_ok=True)
-            own.symlink_to(folder.resolve())
+        """Gives the folder to save in and the checkpoint to go on from, which must fit."""
+        store, resumes_from = begun(self.run, self.place, self.world.barrier)
         if resumes_from is not None:
             check_fits(resumes_from, self.run, self.fingerprint, model=self._named)
             if resumes_from.note.effective != self.order.effective:
                 before, now = resumes_from.note.effective, self.order.effective
                 text = Text(f"有效批次由 {before} 变为 {now}", f"the effective batch was {before} and is {now} now")
                 logs.training().warning("%s", text)
-        return Store(folder, self.place, self.run.saving.limit, self.world.barrier), resumes_from
+        return store, resumes_from
 
-    def _save(self, store: Store, step: int, position: Position, total: int) -> None:
-        self.reporter.phase(step, "saving")
-        began = time.monotonic()
+    def _note(self, step: int, position: Position, total: int) -> Note:
         ranks, effective = self.world.ranks, self.order.effective
-        note = Note.of(self.run, step, position, ranks, effective, self.fingerprint, total, model=self._named)
-        path = store.save(note, self.strategy.save)
-        seconds = time.monotonic() - began
-        logs.training().info("%s", Text(f"已保存 {path}（{seconds:.1f} 秒）", f"saved {path} in {seconds:.1f} s"))
+        return Note.of(self.run, step, position, ranks, effective, self.fingerprint, total, model=self._named)
 
     def _evaluate_if_due(self, step: int, at_end_of_epoch: bool) -> None:
         settings = self.run.evaluation
-        if self.evaluation is not None and _is_due(settings.strategy, settings.steps, step, at_end_of_epoch):
+        if self.evaluation is not None and is_due(settings.strategy, settings.steps, step, at_end_of_epoch):
             self.reporter.evaluated(step, self.evaluate(self.evaluation))
 
     @torch.no_grad()
@@ -316,17 +320,8 @@ class BaseTrainer:
         logs.distributed().info("%s", Text(f"各 rank 持有的字节数：{held}", f"bytes held by each rank: {held}"))
         self.held = held
 
-    def _check_loss(self, loss: float, step: int) -> None:
-        if not math.isfinite(loss) and self.run.precision != "fp16":
-            logs.training().warning("%s", Text(f"第 {step} 步的损失是 {loss}", f"the loss of step {step} is {loss}"))
-
     def _pad(self) -> int:
         return token(self.tokenizer.pad_token_id)
-
-
-def _drawn(seed: int, step: int, rank: int) -> int:
-    """Gives the seed of dropout in a step: the same after a restart, another on every rank."""
-    return (seed * 1_000_003 + step * 8_191 + rank) % (1 << 63)
 
 
 def _too_few(samples: int, effective: int) -> Refusal:
@@ -341,17 +336,3 @@ def _too_few(samples: int, effective: int) -> Refusal:
             "remove training.dataloader_drop_last, or take a smaller batch",
         ),
     )
-
-
-def _no_step(epochs: float, samples: int) -> Refusal:
-    return Refusal(
-        Text(
-            f"{samples} 个样本的 {epochs:g} 个轮次中没有一步可训练",
-            f"{epochs:g} epochs of {samples} samples have no step to train",
-        ),
-        Text("请增大 training.num_train_epochs", "give more by training.num_train_epochs"),
-    )
-
-
-def _is_due(strategy: str, every: int, step: int, at_end_of_epoch: bool) -> bool:
-    return (strategy == "steps" and step % every == 0) or (strategy == "epoch" and at_end_of_epoch)

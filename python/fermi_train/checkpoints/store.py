@@ -99,9 +99,12 @@ class Checkpoint:
 class Store:
     """Saves, finds and removes checkpoints."""
 
-    def __init__(self, folder: Path, place: Place, limit: int | None, barrier: Callable[[], None]) -> None:
-        """Keeps the folder; it is made when the first checkpoint is saved."""
+    def __init__(
+        self, folder: Path, place: Place, limit: int | None, barrier: Callable[[], None], link: Path | None = None
+    ) -> None:
+        """Keeps the folder; it is made when the first checkpoint is saved, and so is a link that leads to it."""
         self.folder, self._place, self._limit, self._barrier = folder, place, limit, barrier
+        self._link = link
 
     def save(self, note: Note, write: Callable[[Path], None]) -> Path:
         """Writes under another name, then renames: all ranks call it, and all go on when the checkpoint is whole."""
@@ -131,6 +134,13 @@ class Store:
                 flush_one(self.folder)
                 shutil.rmtree(old, ignore_errors=True)
                 self._remove_old(target)
+            if self._place.is_first and self._link is not None:
+                make(self._link.parent)
+                if not self._link.is_symlink():
+                    with suppress(FileNotFoundError):
+                        self._link.rmdir()
+                _point(self._link, str(self.folder.resolve()))
+                self._link = None
         except BaseException as error:
             if self._place.saves:
                 self._remove_drafts()
@@ -176,44 +186,6 @@ def opened(folder: Path) -> Checkpoint | None:
         # A power cut may leave the mark and not what it stands for.
         return None
     return Checkpoint(folder.resolve(), note)
-
-
-def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint | None:
-    """Gives the checkpoint that a run goes on from: the launcher's word first, then the file's.
-
-    `latest` is the whole one that was written last, and a new beginning where there is none; a path must lead to one.
-    """
-    if place.resume is False:
-        return None
-    if place.resume and place.resume_step is not None:
-        named = [one for folder in folders for one in whole_ones(folder) if one.note.step == place.resume_step]
-        if not named:
-            return _missing(f"step {place.resume_step}")
-        # It is the highest that all nodes have. One node alone goes on from what was written last: a run that went back
-        # has left higher ones.
-        is_alone = place.ranks == place.local_ranks and len(folders) == 1
-        return whole_ones(folders[0])[-1] if is_alone else named[0]
-    # A launcher that has looked and names no step has found none of this run: later ones are of the course that the path left.
-    if given == "latest" or (place.resume and (given is None or not place.was_surveyed)):
-        newest = [one for folder in folders for one in whole_ones(folder)[-1:]]
-        return max(newest, key=lambda one: one.note.step, default=None)
-    if given is None:
-        return None
-    path = Path(given)
-    if (found := opened(path)) is not None:
-        return found
-    inside = whole_ones(path) if path.is_dir() else []
-    return inside[-1] if inside else _missing(given)
-
-
-def _missing(given: str) -> Checkpoint:
-    raise Refusal(
-        Text(f"“{given}” 不是完整的检查点", f"{given} is no whole checkpoint"),
-        Text(
-            "请检查 training.resume_from_checkpoint，或填写 latest",
-            "look at training.resume_from_checkpoint, or give latest",
-        ),
-    )
 
 
 def check_fits(

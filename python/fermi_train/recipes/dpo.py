@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..environment import Place
+from ..models.dropout import without_dropout
 from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from . import obeyed
@@ -28,7 +29,7 @@ def train(file: File, place: Place) -> int:
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(of_pairs(DPOTrainer, rows, run.data.cache))(
-            model=model,
+            model=without_dropout(model),
             ref_model=reference,
             args=DPOConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
             peft_config=run.lora.peft_config("CAUSAL_LM") if run.lora else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..environment import Place
+from ..models.dropout import without_dropout
 from ..models.sources import check_length, check_vocabulary
 from ..reading import File
 from ..rewards.named import reward_of
@@ -30,7 +31,7 @@ def train(file: File, place: Place) -> int:
 
     def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(GRPOTrainer)(
-            model=model,
+            model=without_dropout(model),
             reward_funcs=rewards,
             args=GRPOConfig(**arguments, **own, disable_dropout=True, use_vllm=False),
             peft_config=run.lora.peft_config("CAUSAL_LM") if run.lora else None,

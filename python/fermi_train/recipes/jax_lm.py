@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..batch.schedule import factor, warmup_steps
-from ..checkpoints.store import Note, Store, check_fits, chosen
+from ..checkpoints.beginning import begun
+from ..checkpoints.store import Checkpoint, Note, check_fits
 from ..data.arrow import Shards
 from ..data.fingerprint import check_everywhere
 from ..data.order import NO_SAMPLE, Order, Position, share
@@ -130,9 +131,8 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
     local_batch_size = run.micro * run.accumulation
     order = Order(len(samples), local_batch_size * processes, run.seed, run.drop_last)
     optimiser, chain = run.optimiser, _chain(run.optimiser)
-    folder = place.checkpoint_dir or run.folder / "checkpoints"
-    store = Store(folder, place, run.saving.limit, _barrier)
-    step, position, state = _begun(run, place, shape, chain, folder, fingerprint)
+    store, found = begun(run, place, _barrier)
+    step, position, state = _state_of(found, run, shape, chain, fingerprint)
     weights, state = jax.device_put(state, whole)
     total = run.max_steps or step + order.steps_from(position, run.epochs)
     warmup = warmup_steps(optimiser.warmup_steps, optimiser.warmup_ratio, total)
@@ -173,13 +173,12 @@ def _chain(optimiser: Optimiser) -> Any:
     )
 
 
-def _begun(
-    run: Run, place: Place, shape: Shape, chain: Any, folder: Path, fingerprint: str
+def _state_of(
+    found: Checkpoint | None, run: Run, shape: Shape, chain: Any, fingerprint: str
 ) -> tuple[int, Position, tuple[Any, Any]]:
     """Gives step, position, and weights with the states of the optimiser: of a checkpoint, else of the beginning."""
     weights = weights_of(shape, run.seed)
     state = (weights, chain.init(weights))
-    found = chosen(run.saving.resume, [folder], place)
     if found is None:
         return 0, Position(), state
     check_fits(found, run, fingerprint, "jax", str(shape))

@@ -134,6 +134,8 @@ def ppo(file: File) -> tuple[Run, Ppo, tuple[str, ...]]:
         "training.dataloader_num_workers": run.loader.workers > 0,
         "training.dataloader_pin_memory": keys.take("training.dataloader_pin_memory") is not None,
         "training.dataloader_drop_last": keys.take("training.dataloader_drop_last") is not None,
+        # Answers are judged by what the policy said when it gave them.
+        "lora.dropout": run.lora is not None and run.lora.dropout > 0,
     }
     for key, is_given in unused.items():
         if is_given:

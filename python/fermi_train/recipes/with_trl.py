@@ -13,8 +13,9 @@ import torch
 from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
+from ..checkpoints.beginning import begun
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, check_shared, chosen, model_of
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, check_shared, model_of
 from ..data.checked import samples_of
 from ..data.fingerprint import check_everywhere, fingerprint
 from ..data.order import Position
@@ -84,7 +85,8 @@ def arguments_of(run: Run, samples: int, ranks: int) -> dict[str, Any]:
     optimiser, gpus = run.optimiser, torch.cuda.is_available()
     steps = run.max_steps or max(1, int(run.epochs * samples / (run.micro * run.accumulation * ranks)))
     arguments: dict[str, Any] = {
-        "output_dir": str(run.folder / "checkpoints"),
+        # It is made when there is none; checkpoints go where `Store` puts them.
+        "output_dir": str(run.folder),
         "per_device_train_batch_size": run.micro,
         "per_device_eval_batch_size": run.evaluation.micro,
         "gradient_accumulation_steps": run.accumulation,
@@ -235,12 +237,11 @@ def run_trl(
     check_set_aside(run, len(trainer.eval_dataset or ()))
     if not len(trainer.get_train_dataloader()):
         raise _no_batch(len(trainer.train_dataset))
-    folder, named = place.checkpoint_dir or run.folder / "checkpoints", model_of(trainer.model)
-    resumes_from = chosen(run.saving.resume, [folder], place)
+    named = model_of(trainer.model)
+    trainer.store, resumes_from = begun(run, place, world.barrier)
     if resumes_from is not None:
         check_fits(resumes_from, run, rows.fingerprint, model=named)
         check_batch(resumes_from, run.effective)
-    trainer.store = Store(folder, place, run.saving.limit, world.barrier)
     trainer.note = lambda step, epoch: Note.of(
         run, step, Position(int(epoch)), world.ranks, run.effective, rows.fingerprint, model=named
     )

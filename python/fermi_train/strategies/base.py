@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ class Strategy(ABC):
     """Wraps a model, and carries gradients and checkpoints between ranks."""
 
     name: str
+    # Every rank holds the whole model, and can try it without the others.
+    is_whole = False
     shards_parameters = False
     shards_states = False
     needs_group = False
@@ -68,6 +71,19 @@ class Strategy(ABC):
     def held(self) -> Held:
         """Counts what this rank holds."""
 
+    def rehearse(self, loss_of: Callable[[], torch.Tensor], passes: int) -> None:
+        """Goes forward and backward as in a step of so many micro-batches, and changes nothing. All ranks call it."""
+        for turn in range(passes):
+            is_last = turn == passes - 1
+            with self.micro_batch(is_last):
+                loss = loss_of()
+            self.backward(loss, is_last)
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def states_to_come(self) -> int:
+        """Counts the bytes of states that the optimiser makes on this rank's device in the first step."""
+        return 0
+
     def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
         """Surrounds forward and backward of a micro-batch."""
         stack = ExitStack()
@@ -87,8 +103,11 @@ class Strategy(ABC):
         return torch.autocast(self.world.device.type, dtype=kind)
 
 
-def optimiser_of(model: nn.Module, settings: Optimiser) -> torch.optim.Optimizer:
-    """Makes the optimiser; weights decay in matrices alone, not in norms and biases."""
+def optimiser_of(model: nn.Module, settings: Optimiser, fused: bool) -> torch.optim.Optimizer:
+    """Makes the optimiser; weights decay in matrices alone, not in norms and biases.
+
+    `fused` takes torch's one pass over all parameters, which the run may also ask for by name.
+    """
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
         {"params": [one for one in trained if one.ndim >= 2], "weight_decay": settings.weight_decay},
@@ -98,8 +117,8 @@ def optimiser_of(model: nn.Module, settings: Optimiser) -> torch.optim.Optimizer
     if settings.name == "sgd":
         return torch.optim.SGD(groups, lr=settings.rate)
     kind = torch.optim.Adam if settings.name == "adam" else torch.optim.AdamW
-    fused = True if settings.name == "adamw_torch_fused" or trained[0].is_cuda else None
-    return kind(groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=fused)
+    one_pass = True if fused or settings.name == "adamw_torch_fused" else None
+    return kind(groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=one_pass)
 
 
 def bytes_of(tensors: Any) -> int:

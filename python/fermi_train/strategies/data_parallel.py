@@ -18,6 +18,7 @@ class DataParallel(Strategy):
     """DDP over all ranks; with one rank the model as it is."""
 
     name = "ddp"
+    is_whole = True
 
     def setup(self, model: nn.Module) -> None:
         """Wraps the model, unless a trainer of one's own has done so."""
@@ -27,7 +28,7 @@ class DataParallel(Strategy):
             self.bare = self.model = model
             if self.world.ranks > 1:
                 self.model = self._wrapped(model)
-        self.optimizer = optimiser_of(self.bare, self.run.optimiser)
+        self.optimizer = optimiser_of(self.bare, self.run.optimiser, self.world.has_gpu)
         self._scaler = torch.amp.GradScaler(self.world.device.type, enabled=self.run.precision == "fp16")
 
     def _wrapped(self, model: nn.Module) -> DistributedDataParallel:

@@ -22,7 +22,10 @@ class FullyShard(Strategy):
     needs_group = True
 
     def setup(self, model: nn.Module) -> None:
-        """Divides the model; the optimiser is made of the parts."""
+        """Divides the model; the optimiser is made of the parts.
+
+        The model is not on the GPU yet: `fully_shard` moves one layer after the other there, and keeps this rank's part.
+        """
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
         settings = self.run.fsdp
@@ -37,7 +40,7 @@ class FullyShard(Strategy):
             fully_shard(layer, **more)
         fully_shard(model, **more)
         self.bare = self.model = model
-        self.optimizer = optimiser_of(model, self.run.optimiser)
+        self.optimizer = optimiser_of(model, self.run.optimiser, self.world.has_gpu and not settings.offload)
 
     def _mesh(self) -> Any:
         from torch.distributed.device_mesh import init_device_mesh
@@ -117,6 +120,11 @@ class FullyShard(Strategy):
             self.bare, options=StateDictOptions(full_state_dict=True, cpu_offload=True)
         )
         return whole if self.world.rank == 0 else None
+
+    def states_to_come(self) -> int:
+        """Counts two states for what this rank trains on its GPU."""
+        kept = (one for one in self.bare.parameters() if one.requires_grad and one.is_cuda)
+        return 0 if self.run.optimiser.name == "sgd" else 2 * bytes_of(kept)
 
     def held(self) -> Held:
         """Counts this rank's parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,11 @@ class Zero(Strategy):
         return self.stage >= 3
 
     def setup(self, model: nn.Module) -> None:
-        """Makes the engine."""
+        """Makes the engine.
+
+        The model is not on the GPU yet: stages 1 and 2 bring it there whole and in the run's precision, stage 3 divides
+        one parameter after the other.
+        """
         try:
             import deepspeed
         except ImportError:
@@ -47,11 +52,36 @@ class Zero(Strategy):
                 Text("请运行 pip install deepspeed", "run pip install deepspeed"),
             ) from None
         self.bare = model
-        optimizer = optimiser_of(model, self.run.optimiser)
+        config = engine_config(self)
+        # Before parameters are divided: what decays is told by their shape.
+        optimizer = optimiser_of(model, self.run.optimiser, self.world.has_gpu)
+        if self.shards_parameters:
+            self._divide(model, config)
         self._engine, self.optimizer, _, _ = deepspeed.initialize(
-            model=model, optimizer=optimizer, config=engine_config(self), dist_init_required=False
+            model=model, optimizer=optimizer, config=config, dist_init_required=False
         )
         self.model = self._engine
+
+    def _divide(self, model: nn.Module, config: dict[str, Any]) -> None:
+        """Leaves this rank its part of each parameter; the engine would first bring the whole model to the device."""
+        import deepspeed
+
+        low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.run.precision)
+        for parameter in model.parameters():
+            if low is not None and parameter.is_floating_point():
+                parameter.data = parameter.data.to(low)
+        deepspeed.init_distributed(dist_init_required=False)
+        deepspeed.zero.Init(module=model, config_dict_or_path=config, dtype=low)
+        for module in model.modules():
+            for name, buffer in module.named_buffers(recurse=False):
+                setattr(module, name, buffer.to(self.world.device))
+
+    def rehearse(self, loss_of: Callable[[], torch.Tensor], passes: int) -> None:
+        """Adds gradients of nothing: the engine keeps what it was given, and updates at the end of a step alone."""
+        for _ in range(passes):
+            with self.micro_batch(False):
+                loss = loss_of()
+            self.backward(loss * 0.0, False)
 
     def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
         """Tells the engine which micro-batch ends a step."""

@@ -20,7 +20,8 @@ import torch
 from ranks import run_ranks
 from running import Watched, sft
 
-from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_fits, chosen, opened, whole_ones
+from fermi_train.checkpoints.beginning import chosen
+from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_fits, opened, whole_ones
 from fermi_train.command import main
 from fermi_train.data.prepare import prepare
 from fermi_train.data.request import request_of

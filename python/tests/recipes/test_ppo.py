@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,11 +14,15 @@ import torch
 from ranks import run_ranks
 
 from fermi_train import environment
+from fermi_train.messages import Refusal
+from fermi_train.models.lora import Lora
+from fermi_train.models.sources import Source
 from fermi_train.reading import read
 from fermi_train.recipes import ppo
 from fermi_train.recipes.ppo.advantage import gae, moments, token_rewards, whiten
 from fermi_train.recipes.ppo.loss import policy_loss, value_loss
 from fermi_train.recipes.ppo.trainer import PpoTrainer
+from fermi_train.recipes.ppo.value import PolicyAndValue
 
 
 def test_gae_is_that_of_a_table_made_by_hand() -> None:
@@ -113,6 +118,35 @@ def test_ppo_raises_the_reward(ranks: int, tmp_path: Path) -> None:
     assert max(step["metrics"]["explained_variance"] for step in steps) > 0.5
     assert max(step["metrics"]["kl"] for step in steps) < 60.0
     assert (tmp_path / "out/model/config.json").exists()
+
+
+@pytest.mark.parametrize("lora", [None, 4], ids=["whole", "lora"])
+def test_a_policy_with_dropout_is_judged_by_what_it_said(lora: int | None, tmp_path: Path) -> None:
+    more: dict[str, Any] = {"model__name_or_path": "preset:tiny-opt", "training__max_steps": 2}
+    config = _settings(tmp_path, 1, **more, **({"lora__r": lora} if lora else {}))
+    for step in run_ranks(1, _train, config)[0]:
+        assert step["metrics"]["first_ratio_error"] < 1e-4
+        assert step["metrics"]["first_clip_fraction"] == 0.0
+    if not lora:
+        # What is exported has the configuration that it came with.
+        assert json.loads((tmp_path / "out/model/config.json").read_text())["dropout"] == 0.1
+
+
+def test_lora_is_on_the_value_model_too() -> None:
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    source, lora = Source("preset:tiny"), Lora(4, 8, 0.0, ())
+    policy, value = source.load(AutoModelForCausalLM, 1), source.load(AutoModel, 1)
+    both = PolicyAndValue(lora.wrap(policy), lora.wrap(value, "FEATURE_EXTRACTION"))
+    trained = [name for name, one in both.named_parameters() if one.requires_grad]
+    assert {name.split(".")[0] for name in trained} == {"policy", "value", "head"}
+    assert [name for name in trained if "lora" not in name] == ["head.weight", "head.bias"]
+
+
+def test_a_policy_without_a_step_is_refused(tmp_path: Path) -> None:
+    config = _settings(tmp_path, 1, training__max_steps=None, training__num_train_epochs=0.01)
+    with pytest.raises(Refusal, match="have no step to train"):
+        ppo.train(read(str(config), "ppo"), environment.place_here())
 
 
 @pytest.mark.long

@@ -19,7 +19,8 @@ from running import Watched, sft
 from test_strategies import STRATEGIES
 from transformers import AutoModelForCausalLM
 
-from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, opened, whole_ones
+from fermi_train.checkpoints.beginning import chosen
+from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, opened, whole_ones
 from fermi_train.environment import place_here
 from fermi_train.messages import Refusal
 

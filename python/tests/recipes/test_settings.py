@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tiny
 
-from fermi_train.batch.probe import largest
+from fermi_train.batch.probe import grown, largest
 from fermi_train.batch.schedule import factor
 from fermi_train.command import main
 from fermi_train.data.order import NO_SAMPLE, Order, Position, share
@@ -84,6 +84,7 @@ def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named
         ("ppo", {"training__dataloader_num_workers": 1}, "training.dataloader_num_workers would have no effect"),
         ("ppo", {"training__dataloader_pin_memory": True}, "training.dataloader_pin_memory would have no effect"),
         ("ppo", {"training__dataloader_drop_last": False}, "training.dataloader_drop_last would have no effect"),
+        ("ppo", {"lora__r": 4, "lora__dropout": 0.1}, "lora.dropout would have no effect"),
         ("ppo", {"data__eval_share": 0.1}, "data.eval_share would have no effect"),
         ("ppo", {"training__distributed_strategy": "fsdp"}, "distributed_strategy: fsdp"),
     ],
@@ -231,6 +232,23 @@ def test_the_micro_batch_is_the_largest_that_fits_on_every_rank() -> None:
     assert largest(8, lambda size: all(verdicts.get(size, [True])), agree) == (4, 2)
     assert largest(6, lambda size: size <= 3, agree) == (3, 2)
     assert largest(5, lambda _: False, agree) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("room", "settled", "sizes"),
+    [(100, 8, [0.5, 1, 2, 4, 8]), (49, 4, [0.5, 1, 2, 4]), (18, 1, [0.5, 1]), (20, 2, [0.5, 1, 2])],
+)
+def test_ranks_that_hold_a_model_together_try_only_what_has_room(room: int, settled: int, sizes: list[float]) -> None:
+    tried: list[float] = []
+
+    def take(samples: float) -> float:
+        tried.append(samples)
+        return 10 + 5 * samples
+
+    assert grown(8, room, take, lambda fits: fits) == (settled, 8 // settled)
+    assert tried == sizes
+    # One rank without room is enough.
+    assert grown(8, 100, take, lambda _: False) == (1, 8)
 
 
 def test_the_learning_rate_rises_and_falls() -> None:

@@ -104,6 +104,45 @@ def test_two_ranks_go_the_way_of_one_and_hold_what_they_say(name: str, alone: di
     assert _told(tmp_path / f"{name}-2") == pytest.approx(alone["told"], abs=2e-2)
 
 
+class Moving(Watched):
+    """Notes the parameters of each module that is moved to the device as a whole, and what is left when it is set up."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Stands before torch's own way."""
+        self.moved: list[int] = []
+        usual = torch.nn.Module.to
+
+        def moves(module: torch.nn.Module, *given: Any, **named: Any) -> Any:
+            self.moved.append(sum(one.numel() for one in module.parameters()))
+            return usual(module, *given, **named)
+
+        torch.nn.Module.to = moves  # type: ignore[assignment]
+        super().__init__(*arguments, **more)
+
+    def _set_up(self, resumes_from: Any) -> None:
+        whole = sum(one.numel() for one in self.model.parameters())
+        super()._set_up(resumes_from)
+        own = bytes_of(getattr(one, "ds_tensor", one) for one in self.strategy.bare.parameters()) // 4
+        self.every.append([whole, max(self.moved, default=0), own])
+
+
+@pytest.mark.parametrize(("name", "is_whole"), [("ddp", True), ("fsdp", False), ("zero3", False)])
+def test_a_divided_model_is_never_whole_on_the_device(name: str, is_whole: bool, tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(8))
+    config = tiny.settings(tmp_path, data, **STRATEGIES[name], training__max_steps=1)
+    for rank in run_ranks(2, sft, config, Moving):
+        whole, moved, own = rank["trained"][0]
+        assert moved == (whole if is_whole else 0)
+        assert own == pytest.approx(whole if is_whole else whole / 2, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "zero3"])
+def test_the_micro_batch_that_is_tried_changes_nothing(name: str, alone: dict[str, Any], tmp_path: Path) -> None:
+    first, _ = _trained(tmp_path, name, 2, recipe__dynamic_batch=True)
+    assert first["loss"] == pytest.approx(alone["loss"], abs=1e-4)
+    assert "the micro-batch is 4" in (tmp_path / f"{name}-2/out/logs/training.log").read_text()
+
+
 def _told(folder: Path) -> list[float]:
     """Gives what the exported model says of a few tokens."""
     model = AutoModelForCausalLM.from_pretrained(folder / "out/model")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...data.templates import give_template
 from ...environment import Place
+from ...models.dropout import without_dropout
 from ...models.sources import check_length, check_vocabulary
 from ...reading import File
 from ...rewards.named import reward_of
@@ -29,9 +30,12 @@ def train(file: File, place: Place) -> int:
     check_length(policy, min(longest_prompt(rows, tokenizer), run.max_length) + settings.length)
     # With LoRA the reference is the policy without its small matrices.
     reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
-    trained = run.lora.wrap(policy) if run.lora else policy
     value = run.source.load(AutoModel, run.seed)
-    trainer = PpoTrainer(run, settings, place, PolicyAndValue(trained, value), reference, tokenizer, rewards, rows)
+    if run.lora:
+        policy, value = run.lora.wrap(policy), run.lora.wrap(value, "FEATURE_EXTRACTION")
+    # What a policy says of an answer is compared with what it said when it gave it: chance must have no part in it.
+    both = without_dropout(PolicyAndValue(policy, value))
+    trainer = PpoTrainer(run, settings, place, both, reference, tokenizer, rewards, rows)
     try:
         return trainer.train()
     finally:

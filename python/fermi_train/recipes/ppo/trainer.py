@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from ...batch.schedule import factor, warmup_steps
+from ...between_steps import Saver, check_loss, check_steps, drawn, tell_end, tell_resumed
+from ...checkpoints.beginning import begun
 from ...checkpoints.export import write
 from ...checkpoints.stop import Stop
-from ...checkpoints.store import Note, Store, check_fits, chosen, model_of
+from ...checkpoints.store import Note, Store, check_fits, model_of
 from ...data.fingerprint import check_everywhere
 from ...data.order import Order, Position, share
 from ...environment import Place
-from ...messages import Text
-from ...report import logs
 from ...report.reporter import Reporter, StepReport
 from ...rewards.named import Reward
 from ...settings import Run
@@ -85,39 +85,44 @@ class PpoTrainer:
         self.strategy.setup(self.model)
         step, position, store = self._restored()
         total = run.max_steps or step + self.order.steps_from(position, run.epochs)
-        warmup = warmup_steps(run.optimiser.warmup_steps, run.optimiser.warmup_ratio, total)
+        check_steps(total, run.epochs, len(self.rows.train))
         stop = Stop(self.place.checkpoint_signal)
+        saver = Saver(run, store, self._note, self.strategy.save, self.reporter, step)
         self.reporter.begin(step, total)
-        ended, saved = 0, step
+        ended = 0
         prompts = self.order.batches(position)
-        while step < total and not ended:
-            began = time.monotonic()
-            torch.manual_seed((run.seed * 1_000_003 + step * 8_191 + self.world.rank) % (1 << 63))
-            rate = run.optimiser.rate * factor(run.optimiser.schedule, step, total, warmup)
-            self.strategy.set_rate(rate)
-            before = position.epoch
-            indexes, position = next(prompts)
-            batch, metrics = self._rollout(indexes)
-            loss, norm, more = self._updates(batch, step)
-            step += 1
-            tokens, ends, saves = self.world.sum(float(batch.answers.mask.sum()), *stop.take())
-            ended = 0 if ends == 0 else stop.signal or 15
-            report = StepReport(step, total, position.epoch, loss, rate, norm, tokens, self.order.effective, 0.0)
-            report.seconds, report.metrics = time.monotonic() - began, {**metrics, **more}
-            self.reporter.step(report)
-            due = run.saving.strategy == "steps" and step % run.saving.steps == 0
-            due = due or (run.saving.strategy == "epoch" and position.epoch > before)
-            if due or saves or (ended and run.saving.strategy != "no"):
-                self._save(store, step, position)
-                saved = step
-        stop.close()
+        try:
+            while step < total and not ended:
+                before = position.epoch
+                indexes, position = next(prompts)
+                asked = self._one_step(step, total, indexes, position, stop)
+                step, (ended, _) = step + 1, asked
+                saver.after(step, position, total, position.epoch > before, asked)
+        finally:
+            stop.close()
         if not ended:
-            if saved < step and run.saving.strategy != "no":
-                self._save(store, step, position)
+            saver.at_end(step, position, total)
             self._export()
+        tell_end(ended, step, run.folder / "model")
         self.reporter.close()
         self.world.barrier()
         return 128 + ended if ended else 0
+
+    def _one_step(self, step: int, total: int, indexes: Any, after: Position, stop: Stop) -> tuple[int, bool]:
+        """Answers and learns from the answers; gives the signal to end by, and whether to save now."""
+        run, began = self.run, time.monotonic()
+        torch.manual_seed(drawn(run.seed, step, self.world.rank))
+        warmup = warmup_steps(run.optimiser.warmup_steps, run.optimiser.warmup_ratio, total)
+        rate = run.optimiser.rate * factor(run.optimiser.schedule, step, total, warmup)
+        self.strategy.set_rate(rate)
+        batch, metrics = self._rollout(indexes)
+        loss, norm, more = self._updates(batch, step)
+        tokens, ends, saves = self.world.sum(float(batch.answers.mask.sum()), *stop.take())
+        report = StepReport(step + 1, total, after.epoch, loss, rate, norm, tokens, self.order.effective, 0.0)
+        report.seconds, report.metrics = time.monotonic() - began, {**metrics, **more}
+        self.reporter.step(report)
+        check_loss(loss, step + 1, run.precision)
+        return 0 if ends == 0 else stop.signal or 15, saves > 0
 
     def _rollout(self, indexes: Any) -> tuple[_Batch, dict[str, float]]:
         settings, device = self.settings, self.world.device
@@ -200,23 +205,20 @@ class PpoTrainer:
         return total, norm, clips, tokens, apart
 
     def _restored(self) -> tuple[int, Position, Store]:
-        folder = self.place.checkpoint_dir or self.run.folder / "checkpoints"
-        store = Store(folder, self.place, self.run.saving.limit, self.world.barrier)
-        found = chosen(self.run.saving.resume, [folder], self.place)
+        store, found = begun(self.run, self.place, self.world.barrier)
         if found is None:
             return 0, Position(), store
         check_fits(found, self.run, self.rows.fingerprint, model=self._named)
+        self.reporter.phase(found.note.step, "restoring")
         self.strategy.load(found.state)
+        tell_resumed(found.note.step, found.folder)
         return found.note.step, found.note.position, store
 
-    def _save(self, store: Store, step: int, position: Position) -> None:
-        self.reporter.phase(step, "saving")
+    def _note(self, step: int, position: Position, total: int) -> Note:
         ranks, effective = self.world.ranks, self.order.effective
-        note = Note.of(self.run, step, position, ranks, effective, self.rows.fingerprint, model=self._named)
-        store.save(note, self.strategy.save)
+        return Note.of(self.run, step, position, ranks, effective, self.rows.fingerprint, total, model=self._named)
 
     def _export(self) -> None:
         if self.place.is_first:
-            folder, policy = self.run.folder / "model", self.strategy.bare.policy
-            write(policy, policy.state_dict(), self.tokenizer, folder)
-            logs.training().info("%s", Text(f"训练完成，模型在 {folder}", f"done; the model is in {folder}"))
+            policy = self.strategy.bare.policy
+            write(policy, policy.state_dict(), self.tokenizer, self.run.folder / "model")
