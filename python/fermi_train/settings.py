@@ -9,6 +9,7 @@ from typing import Any
 from . import environment
 from .batch.schedule import SCHEDULES
 from .data.settings import Data, LoaderSettings
+from .engine_file import EngineFile
 from .keys import Keys, check_most, wrong
 from .messages import Refusal, Text
 from .models.lora import Lora
@@ -232,28 +233,24 @@ def _max_length(keys: Keys) -> int:
 
 def _optimiser(keys: Keys, file: File, usual: float) -> Optimiser:
     """Takes the file's words, then those of DeepSpeed's JSON, then the usual ones."""
-    engine = (file.deepspeed_json or {}).get("optimizer")
-    given = engine.get("params", {}) if isinstance(engine, dict) else {}
-    params = {name: value for name, value in given.items() if value != "auto"}
-    plan = (file.deepspeed_json or {}).get("scheduler")
-    planned, warmup = "linear", 0
-    if isinstance(plan, dict):
-        planned = {"WarmupLR": "constant_with_warmup", "WarmupCosineLR": "cosine"}.get(str(plan.get("type")), "linear")
-        steps = plan.get("params", {}).get("warmup_num_steps", 0)
-        warmup = int(steps) if isinstance(steps, int | float) else 0
+    engine = EngineFile.of(file.deepspeed_json)
     ratio = keys.number("training.warmup_ratio", 0.0, most=1.0)
-    betas = params.get("betas", (0.9, 0.999))
+    given = file.settings.learning_rate
     return Optimiser(
-        str(keys.word("training.optim", "adamw_torch", OPTIMISERS)),
-        file.settings.learning_rate if file.settings.learning_rate is not None else float(params.get("lr", usual)),
-        keys.number("training.weight_decay", float(params.get("weight_decay", 0.0))),
-        (float(betas[0]), float(betas[1])),
-        float(params.get("eps", 1e-8)),
-        keys.number("training.max_grad_norm", float((file.deepspeed_json or {}).get("gradient_clipping") or 1.0)),
-        str(keys.word("training.lr_scheduler_type", planned, SCHEDULES)),
-        keys.count("training.warmup_steps", 0 if ratio else warmup, least=0),
+        str(keys.word("training.optim", engine.optimiser or "adamw_torch", OPTIMISERS)),
+        given if given is not None else _first(engine.rate, usual),
+        keys.number("training.weight_decay", _first(engine.weight_decay, 0.0)),
+        engine.betas or (0.9, 0.999),
+        _first(engine.epsilon, 1e-8),
+        keys.number("training.max_grad_norm", _first(engine.max_grad_norm, 1.0)),
+        str(keys.word("training.lr_scheduler_type", engine.schedule or "linear", SCHEDULES)),
+        keys.count("training.warmup_steps", 0 if ratio else engine.warmup_steps, least=0),
         ratio,
     )
+
+
+def _first(given: float | None, usual: float) -> float:
+    return usual if given is None else given
 
 
 def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:

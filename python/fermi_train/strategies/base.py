@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..messages import Text
+from ..report import logs
 from ..settings import Optimiser, Run
 from .world import World
 
@@ -83,6 +85,15 @@ class Strategy(ABC):
     def states_to_come(self) -> int:
         """Counts the bytes of states that the optimiser makes on this rank's device in the first step."""
         return 0
+
+    def tell_no_offload(self, key: str) -> None:
+        """Says that a wish has no effect here."""
+        if self.world.rank == 0:
+            text = Text(
+                f"没有 GPU：{key} 不起作用，全部数据本就在内存中",
+                f"there is no GPU, so {key} has no effect: all is in host memory",
+            )
+            logs.training().warning("%s", text)
 
     def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
         """Surrounds forward and backward of a micro-batch."""

@@ -29,6 +29,8 @@ class FullyShard(Strategy):
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
         settings = self.run.fsdp
+        if settings.offload and not self.world.has_gpu:
+            self.tell_no_offload("training.fsdp.offload_params")
         low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.run.precision)
         more: dict[str, Any] = {
             "mp_policy": MixedPrecisionPolicy(param_dtype=low, reduce_dtype=torch.float32 if low else None),

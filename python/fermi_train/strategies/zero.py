@@ -147,8 +147,10 @@ def engine_config(strategy: Zero) -> dict[str, Any]:
     zero = dict(config.get("zero_optimization") or {})
     zero["stage"] = strategy.stage
     if not world.has_gpu:
-        for key in ("offload_optimizer", "offload_param", "overlap_comm"):
-            zero.pop(key, None)
+        offloads = [zero.pop(key, None) for key in ("offload_optimizer", "offload_param")]
+        zero.pop("overlap_comm", None)
+        if any(isinstance(one, dict) and one.get("device", "none") != "none" for one in offloads):
+            strategy.tell_no_offload("zero_optimization.offload_optimizer / offload_param")
     config |= {
         "train_micro_batch_size_per_gpu": strategy.micro,
         "gradient_accumulation_steps": strategy.accumulation,

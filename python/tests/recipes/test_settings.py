@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,45 @@ def test_what_an_algorithm_cannot_do_is_refused_by_name(
     usual = {"recipe__reward": "share:a"} if algorithm in ("grpo", "ppo") else {}
     with pytest.raises(Refusal, match=named):
         obeyed.check(read(str(tiny.settings(tmp_path, data, **usual, **more)), algorithm), 2)
+
+
+def _with_engine_file(folder: Path, engine: dict[str, Any], **more: Any) -> Any:
+    (folder / "ds.json").write_text(json.dumps(engine), encoding="utf-8")
+    named = {"training__deepspeed__config_path": str(folder / "ds.json"), "training__distributed_strategy": "deepspeed"}
+    data = tiny.write_rows(folder / "data.jsonl", tiny.answers(4))
+    return _run(tiny.settings(folder, data, **{**named, "training__lr_scheduler_type": None, **more}))
+
+
+@pytest.mark.parametrize(
+    ("engine", "named"),
+    [
+        ({"optimizer": {"type": "Lamb"}}, "optimizer.type of DeepSpeed's JSON is Lamb"),
+        ({"optimizer": {"type": "OneBitAdam", "params": {}}}, "is OneBitAdam, but recipes take Adam, AdamW, SGD alone"),
+        ({"optimizer": {"type": "SGD", "params": {"momentum": 0.9}}}, "optimizer.params.momentum of DeepSpeed's JSON"),
+        ({"optimizer": {"type": "Adam", "params": {"bias_correction": False}}}, "optimizer.params.bias_correction"),
+        ({"optimizer": {"type": "Adam", "params": {"betas": [0.9, 1.0]}}}, "DeepSpeed optimizer.params.betas"),
+        ({"scheduler": {"type": "OneCycle"}}, "scheduler.type of DeepSpeed's JSON is OneCycle"),
+        ({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-6}}}, "scheduler.params.warmup_min_lr"),
+        ({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "log"}}}, "scheduler.params.warmup_type"),
+        ({"gradient_clipping": "much"}, "no value for DeepSpeed gradient_clipping"),
+    ],
+)
+def test_what_the_engines_file_asks_in_vain_is_refused(engine: dict[str, Any], named: str, tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match=named):
+        _with_engine_file(tmp_path, engine)
+
+
+def test_optimiser_and_schedule_of_the_engines_file_are_the_runs(tmp_path: Path) -> None:
+    optimiser = {"type": "Adam", "params": {"betas": [0.8, 0.99], "eps": 1e-6, "adam_w_mode": False, "lr": "auto"}}
+    plan = {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 3, "warmup_min_ratio": 0, "total_num_steps": 9}}
+    engine: dict[str, Any] = {"optimizer": optimiser, "scheduler": plan, "gradient_clipping": 0.0}
+    found = _with_engine_file(tmp_path, engine).optimiser
+    assert (found.name, found.betas, found.epsilon) == ("adam", (0.8, 0.99), 1e-6)
+    assert (found.schedule, found.warmup_steps, found.max_grad_norm) == ("cosine", 3, 0.0)
+    named = {"optimizer": {"type": "SGD"}, "scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 0.5}}}
+    assert _with_engine_file(tmp_path, named).optimiser.name == "sgd"
+    other = _with_engine_file(tmp_path, named, training__optim="adamw", training__learning_rate=None).optimiser
+    assert (other.name, other.schedule, other.rate) == ("adamw", "constant_with_warmup", 0.5)
 
 
 def test_the_losses_that_are_taken_are_those_of_trl() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,20 @@ def test_the_micro_batch_that_is_tried_changes_nothing(name: str, alone: dict[st
     first, _ = _trained(tmp_path, name, 2, recipe__dynamic_batch=True)
     assert first["loss"] == pytest.approx(alone["loss"], abs=1e-4)
     assert "the micro-batch is 4" in (tmp_path / f"{name}-2/out/logs/training.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["fsdp", "zero2"])
+def test_an_offload_without_a_gpu_is_said_to_have_no_effect(name: str, tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(8))
+    file, key = tmp_path / "ds.json", "training.fsdp.offload_params"
+    more: dict[str, Any] = {"training__fsdp__offload_params": True}
+    if name == "zero2":
+        key = "zero_optimization.offload_optimizer / offload_param"
+        file.write_text(json.dumps({"zero_optimization": {"offload_optimizer": {"device": "cpu"}}}))
+        more = {"training__deepspeed__config_path": str(file)}
+    config = tiny.settings(tmp_path, data, **STRATEGIES[name], **more, training__max_steps=1)
+    run_ranks(1, sft, config)
+    assert f"no GPU, so {key} has no effect" in (tmp_path / "out/logs/training.log").read_text()
 
 
 def _told(folder: Path) -> list[float]:
