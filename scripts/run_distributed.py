@@ -6,10 +6,11 @@ python scripts/run_distributed.py --nproc_per_node 4 train.py --lr 3e-4
 python scripts/run_distributed.py --mode manual --world-size 4 train.py
 python scripts/run_distributed.py --mode create_slurm --num-nodes 2 train.py
 
-Where no script is named it is main.py of this folder, else scripts/train.py. --config, --algorithm and what fermi run does
-not know are then its arguments, wherever they stand; a --config that is there decides fermi's strategy too.
-不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；此时 --config、--algorithm 以及 fermi run 没有的参数都传给它，
-先后不限；--config 指定的文件存在时，其中的策略也由 fermi 执行。
+Where no script is named it is main.py of this folder, else scripts/train.py; without a word for the script it is
+scripts/train.py where there is one, which trains without settings too. --config, --algorithm and what fermi run does not
+know are the script's, wherever they stand; a --config that is there decides fermi's strategy too.
+不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；没有给脚本的参数时优先 scripts/train.py，它没有设置也能训练。
+--config、--algorithm 以及 fermi run 没有的参数都传给脚本，先后不限；--config 指定的文件存在时，其中的策略也由 fermi 执行。
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ TAKING = {
 }  # fmt: skip
 SWITCHES = {"use-torchrun", "standalone", "dry-run", "json", "quiet", "legacy-launch", "resume", "q"}
 NO_SCRIPT = ("-m", "--module", "--no-python", "--no_python", "-h", "--help")
+SCRIPTS = ("main.py", "scripts/train.py")
 # Ways to start that do not make an engine's files.
 WITHOUT_ENGINE = {"create_slurm", "create-slurm"}
 
@@ -63,7 +65,7 @@ def main() -> None:
     words = sys.argv[1:]
     if not any(word.endswith(".py") or word in NO_SCRIPT for word in words):
         own, others = parted(words)
-        script = next((path for path in ("main.py", "scripts/train.py") if os.path.exists(path)), "main.py")
+        script = next((path for path in SCRIPTS[:: 1 if others else -1] if os.path.exists(path)), "main.py")
         mode = ["--mode", "train"] if script == "main.py" else []
         config = value_of(others, "--config")
         elsewhere = "--use_torchrun" in own or "--use-torchrun" in own or value_of(own, "--mode") in WITHOUT_ENGINE

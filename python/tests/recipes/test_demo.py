@@ -86,6 +86,19 @@ def test_a_script_of_the_demo_is_fermi_with_its_words(name: str, said: str, tmp_
     assert (done.stdout, done.stderr) == (said, "")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--mode manual --world-size 2", "run --mode manual --world-size 2 scripts/train.py"),
+        ("--algorithm sft", "run main.py --mode train --algorithm sft"),
+        ("--config no.yaml --world-size 2", "run --world-size 2 main.py --mode train --config no.yaml"),
+    ],
+)
+def test_the_launcher_of_this_folder_takes_the_script_that_trains_with_these_words(words: str, said: str) -> None:
+    done = _run("scripts/run_distributed.py", *words.split(), folder=ROOT, FERMI_BIN="echo")
+    assert (done.stdout, done.stderr) == (said + "\n", "")
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_cells_of_a_notebook_hold(name: str) -> None:
     run_ranks(1, _cells, name)
