@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..batch.schedule import factor, warmup_steps
+from ..between_steps import check_loss, check_steps
 from ..checkpoints.beginning import begun
 from ..checkpoints.store import Checkpoint, Note, check_fits
 from ..data.arrow import Shards
@@ -29,22 +30,12 @@ from ..messages import Refusal, Text
 from ..models.presets import PRESETS
 from ..reading import File
 from ..report import logs
-from ..report.progress import Progress
+from ..report.progress import Progress, resident
 from ..report.trackers import trackers_of
 from ..settings import USUAL_BUCKET_MB, Optimiser, Run, Saving, run_of, source_of
+from .jax_model import Shape, logits_of, weights_of
 
 os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The size of the model."""
-
-    vocabulary: int
-    width: int
-    layers: int
-    heads: int
-    length: int
 
 
 def init_distributed_environment(place: Place) -> dict[str, int]:
@@ -125,16 +116,17 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     processes, rank = jax.process_count(), jax.process_index()
+    _check_devices(run.micro, jax.local_device_count())
     mesh = Mesh(np.array(jax.devices()), ("data",))
-    split, whole = NamedSharding(mesh, PartitionSpec("data")), NamedSharding(mesh, PartitionSpec())
-    # One larger pass is the same as several that are added up.
-    local_batch_size = run.micro * run.accumulation
-    order = Order(len(samples), local_batch_size * processes, run.seed, run.drop_last)
+    # Micro-batches one after the other, each of them over all devices.
+    split, whole = NamedSharding(mesh, PartitionSpec(None, "data")), NamedSharding(mesh, PartitionSpec())
+    order = Order(len(samples), run.micro * run.accumulation * processes, run.seed, run.drop_last)
     optimiser, chain = run.optimiser, _chain(run.optimiser)
     store, found = begun(run, place, _barrier)
     step, position, state = _state_of(found, run, shape, chain, fingerprint)
     weights, state = jax.device_put(state, whole)
     total = run.max_steps or step + order.steps_from(position, run.epochs)
+    check_steps(total, run.epochs, len(samples))
     warmup = warmup_steps(optimiser.warmup_steps, optimiser.warmup_ratio, total)
     update = jax.jit(partial(_update, shape, chain, run.precision == "bf16"), donate_argnums=(0, 1))
     teller = _Teller(run, place, rank, step, total)
@@ -142,14 +134,19 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
         if step >= total:
             break
         began = time.monotonic()
-        (own,) = share(indexes, rank, processes, local_batch_size, 1)
-        parts = [jax.make_array_from_process_local_data(split, part) for part in _padded(samples, own, run.max_length)]
+        turns = share(indexes, rank, processes, run.micro, run.accumulation)
+        parts = [
+            jax.make_array_from_process_local_data(split, part) for part in _padded(samples, turns, run.max_length)
+        ]
         rate = optimiser.rate * factor(optimiser.schedule, step, total, warmup)
-        weights, state, loss = update(weights, state, rate, *parts)
+        weights, state, numbers = update(weights, state, rate, *parts)
         # JAX computes behind the script's back; waiting here keeps the processes in step.
-        value = float(loss.addressable_data(0))
+        loss, norm, tokens = (float(one.addressable_data(0)) for one in numbers)
         step, position = step + 1, after
-        teller.step(step, position, value, rate, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        trained = sum(1 for index in indexes if index != NO_SAMPLE)
+        teller.step(StepNumbers(step, position.epoch, loss, rate, norm, tokens, trained, seconds))
+        check_loss(loss, step, run.precision)
         if _is_due(run.saving, step, total, after):
             note = Note.of(
                 run, step, position, processes, order.effective, fingerprint, strategy="jax", model=str(shape)
@@ -161,6 +158,22 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
     if processes > 1:
         jax.distributed.shutdown()
     return 0
+
+
+def _check_devices(micro: int, devices: int) -> None:
+    """Refuses a micro-batch that the devices of a process cannot share."""
+    if micro % devices:
+        key = "training.per_device_train_batch_size"
+        raise Refusal(
+            Text(
+                f"{key} 是 {micro}，不能平分给本进程的 {devices} 个设备",
+                f"{key} is {micro}, which the {devices} devices of this process cannot share",
+            ),
+            Text(
+                f"请使用 {devices} 的倍数，或每个设备一个进程",
+                f"take a multiple of {devices}, or one process per device",
+            ),
+        )
 
 
 def _chain(optimiser: Optimiser) -> Any:
@@ -211,6 +224,20 @@ def _is_due(saving: Saving, step: int, total: int, after: Position) -> bool:
     return step == total or (step % saving.steps == 0 if saving.strategy == "steps" else after.offset == 0)
 
 
+@dataclass(frozen=True)
+class StepNumbers:
+    """What is told of a step; loss, norm, tokens and samples are those of all processes."""
+
+    step: int
+    epoch: int
+    loss: float
+    rate: float
+    grad_norm: float
+    tokens: float
+    samples: int
+    seconds: float
+
+
 class _Teller:
     """Tells every step to all who listen, without torch."""
 
@@ -220,14 +247,35 @@ class _Teller:
         self._trackers = trackers_of(run.trackers, run.folder, run.name) if rank == 0 else []
         self._bar = _bar(total, step) if rank == 0 else None
 
-    def step(self, step: int, position: Position, loss: float, rate: float, seconds: float) -> None:
-        self._progress.tell(step, totalSteps=self._total, epoch=position.epoch, loss=loss, lr=rate, stepTimeS=seconds)
+    def step(self, now: StepNumbers) -> None:
+        step, memory = now.step, _memory()
+        by_second = {"tokensPerS": now.tokens / now.seconds, "samplesPerS": now.samples / now.seconds}
+        self._progress.tell(
+            step,
+            totalSteps=self._total,
+            epoch=now.epoch,
+            loss=now.loss,
+            lr=now.rate,
+            stepTimeS=now.seconds,
+            memoryBytes=memory,
+            metrics={"grad_norm": now.grad_norm},
+            **by_second,
+        )
         if self._bar is not None:
             self._bar.update(1)
         if self._is_first and (step % self._log_steps == 0 or step in (1, self._total)):
-            logs.training().info("step %d/%d  loss %.5g  lr %.5g", step, self._total, loss, rate)
+            numbers = {
+                "loss": now.loss,
+                "lr": now.rate,
+                "grad_norm": now.grad_norm,
+                "tokens_per_s": by_second["tokensPerS"],
+                "step_time_s": now.seconds,
+                "memory_gb": memory / 1e9,
+            }
+            shown = "  ".join(f"{name} {value:.5g}" for name, value in numbers.items())
+            logs.training().info("step %d/%d  %s", step, self._total, shown)
             for tracker in self._trackers:
-                tracker.log(step, {"loss": loss, "lr": rate})
+                tracker.log(step, numbers)
 
     def close(self) -> None:
         for tracker in self._trackers:
@@ -236,81 +284,55 @@ class _Teller:
             self._bar.close()
 
 
-def weights_of(shape: Shape, seed: int) -> dict[str, Any]:
-    """Draws the weights, the same in every process."""
-    random = np.random.default_rng(seed)
-
-    def draw(*size: int) -> np.ndarray:
-        return (random.normal(size=size) * 0.02).astype(np.float32)
-
-    width = shape.width
-    layer = lambda: {  # noqa: E731
-        "norm_1": np.ones(width, np.float32),
-        "norm_2": np.ones(width, np.float32),
-        "attention": draw(width, 3 * width),
-        "out": draw(width, width),
-        "up": draw(width, 4 * width),
-        "down": draw(4 * width, width),
-    }
-    return {
-        "tokens": draw(shape.vocabulary, width),
-        "positions": draw(shape.length, width),
-        "norm": np.ones(width, np.float32),
-        "head": draw(width, shape.vocabulary),
-        "layers": [layer() for _ in range(shape.layers)],
-    }
-
-
-def logits_of(shape: Shape, weights: dict[str, Any], ids: Any) -> Any:
-    """Gives the logits of a decoder with pre-norm layers."""
+def _memory() -> int:
+    """Counts what is held on the devices of this process; without such a count, what the process has."""
     import jax
-    import jax.numpy as jnp
 
-    def normed(x: Any, scale: Any) -> Any:
-        return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5) * scale
-
-    batch, length = ids.shape
-    x = weights["tokens"][ids] + weights["positions"][:length]
-    for layer in weights["layers"]:
-        mixed = normed(x, layer["norm_1"]) @ layer["attention"]
-        query, key, value = (part.reshape(batch, length, shape.heads, -1) for part in jnp.split(mixed, 3, -1))
-        seen = jax.nn.dot_product_attention(query, key, value, is_causal=True)
-        x = x + seen.reshape(batch, length, -1) @ layer["out"]
-        x = x + jax.nn.gelu(normed(x, layer["norm_2"]) @ layer["up"]) @ layer["down"]
-    return normed(x, weights["norm"]) @ weights["head"]
+    found = [device.memory_stats() for device in jax.local_devices()]
+    return sum(int(one.get("bytes_in_use", 0)) for one in found if one) or resident()
 
 
 def _update(
-    shape: Shape, chain: Any, in_bf16: bool, weights: Any, state: Any, rate: Any, ids: Any, mask: Any
-) -> tuple[Any, Any, Any]:
+    shape: Shape, chain: Any, in_bf16: bool, weights: Any, state: Any, rate: Any, ids: Any, mask: Any, counts: Any
+) -> tuple[Any, Any, tuple[Any, Any, Any]]:
+    """Adds up the gradients of micro-batches, one after the other, and updates; `ids` are micro-batches × samples × tokens."""
     import jax
     import jax.numpy as jnp
     import optax
 
-    def loss_of(weights: Any) -> Any:
+    learned = jnp.maximum(mask[:, :, 1:].sum(), 1)
+
+    def loss_of(weights: Any, ids: Any, mask: Any) -> Any:
         if in_bf16:
             weights = jax.tree.map(lambda one: one.astype(jnp.bfloat16), weights)
         logits = logits_of(shape, weights, ids)[:, :-1].astype(jnp.float32)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, ids[:, 1:])
-        return (losses * mask[:, 1:]).sum() / jnp.maximum(mask[:, 1:].sum(), 1)
+        return (losses * mask[:, 1:]).sum() / learned
 
-    loss, gradients = jax.value_and_grad(loss_of)(weights)
+    def one_more(so_far: Any, micro: Any) -> Any:
+        loss, gradients = jax.value_and_grad(loss_of)(weights, *micro)
+        return (so_far[0] + loss, jax.tree.map(jnp.add, so_far[1], gradients)), None
+
+    nothing = (jnp.zeros(()), jax.tree.map(jnp.zeros_like, weights))
+    (loss, gradients), _ = jax.lax.scan(one_more, nothing, (ids, mask))
     state[1].hyperparams["learning_rate"] = jnp.asarray(rate, jnp.float32)
     changes, state = chain.update(gradients, state, weights)
-    return optax.apply_updates(weights, changes), state, loss
+    return optax.apply_updates(weights, changes), state, (loss, optax.global_norm(gradients), counts.sum())
 
 
-def _padded(samples: Shards, indexes: list[int], length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gives tokens and what of them is learned, all of one length: JAX compiles once."""
-    ids = np.zeros((len(indexes), length), np.int32)
-    mask = np.zeros((len(indexes), length), np.float32)
-    for row, index in enumerate(indexes):
-        if index != NO_SAMPLE:
+def _padded(samples: Shards, turns: list[list[int]], length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gives tokens, what of them is learned, and how many each sample has, all of one length: JAX compiles once."""
+    shape = (len(turns), len(turns[0]))
+    ids = np.zeros((*shape, length), np.int32)
+    mask, counts = np.zeros((*shape, length), np.float32), np.zeros(shape, np.float32)
+    for turn, row in np.ndindex(shape):
+        if (index := turns[turn][row]) != NO_SAMPLE:
             sample = samples[index]
             count = min(len(sample["input_ids"]), length)
-            ids[row, :count] = sample["input_ids"][:count]
-            mask[row, :count] = sample["completion_mask"][:count]
-    return ids, mask
+            ids[turn, row, :count] = sample["input_ids"][:count]
+            mask[turn, row, :count] = sample["completion_mask"][:count]
+            counts[turn, row] = count
+    return ids, mask, counts
 
 
 def _save(folder: Path, state: Any) -> None:

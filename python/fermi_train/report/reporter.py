@@ -17,7 +17,7 @@ from ..folders import Occupied, make
 from ..messages import Text
 from ..settings import Run
 from . import logs
-from .progress import Progress
+from .progress import Progress, resident
 from .trackers import Tracker, trackers_of
 
 
@@ -65,7 +65,7 @@ class Reporter:
 
     def step(self, report: StepReport) -> None:
         """Tells a step."""
-        memory = torch.cuda.memory_allocated() if torch.cuda.is_available() else _resident()
+        memory = torch.cuda.memory_allocated() if torch.cuda.is_available() else resident()
         self._progress.tell(
             report.step,
             totalSteps=report.total,
@@ -127,11 +127,3 @@ def _without_disk(write: Callable[[], None]) -> None:
     """A full disk loses numbers; it never stops a training."""
     with suppress(OSError):
         write()
-
-
-def _resident() -> int:
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
-    except OSError:
-        return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import socket
 import subprocess
 import sys
 from contextlib import redirect_stderr
@@ -151,28 +150,3 @@ def test_jax_trains_and_goes_on(tmp_path: Path) -> None:
     assert "goes on from step 10" in log
     first, last = (float(log.split(f"step {n}  loss ")[1].split()[0]) for n in ("1/10", "15/15"))
     assert last < 0.8 * first
-
-
-@pytest.mark.long
-def test_two_processes_of_jax_go_the_way_of_one(tmp_path: Path) -> None:
-    def trained(processes: int) -> list[float]:
-        folder = tmp_path / str(processes)
-        folder.mkdir()
-        more = ["--set", f"data.cache={folder / 'prepared'}", "--set", "training.max_steps=4"]
-        more += ["--set", "training.logging_steps=1", "--set", f"training.per_device_train_batch_size={4 // processes}"]
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
-        place = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        words = [sys.executable, str(ROOT / "scripts/train.py"), *more]
-        started = [
-            subprocess.Popen(words, cwd=folder, env={**os.environ, **place, "RANK": str(rank)}, stderr=subprocess.PIPE)
-            for rank in range(processes)
-        ]
-        said = [one.communicate(timeout=240)[1].decode() for one in started]
-        assert [one.returncode for one in started] == [0] * processes, said
-        log = (folder / "outputs/jax_demo/logs/training.log").read_text()
-        return [float(line.split("loss ")[1].split()[0]) for line in log.splitlines() if "loss " in line]
-
-    one, two = trained(1), trained(2)
-    assert len(one) == 4 and two == pytest.approx(one, abs=2e-4)
