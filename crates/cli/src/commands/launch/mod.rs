@@ -15,7 +15,7 @@ mod filter;
 mod flags;
 mod here;
 mod hosts;
-mod lines;
+pub(super) mod lines;
 mod plan;
 mod quote;
 mod script;

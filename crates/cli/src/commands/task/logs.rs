@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use fermi_api::client::{Client, ClientError, LogQuery, Moment};
 use fermi_api::v1::{LogPiece, Stream};
 use fermi_domain::language::Text;
 
+use super::heard::Heard;
 use super::{find, ranks, watch};
+use crate::commands::launch::lines::{Bars, Lines};
 use crate::commands::usage::Expected;
 use crate::connection::{CommandProblem, Outcome, ServerFlags};
 use crate::exit_code;
 use crate::speech::{self, Paint, pick};
+
+/// A line that is longer is shown in parts.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// What the ranks of a task wrote, each line with its [node:rank]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
@@ -67,7 +73,7 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
         speech::print_json(&client.logs(&task, &query)?.raw);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut writer = Writer::new(&client, &task, flags.rank.clone());
+    let mut writer = Writer::new(&client, &task, flags.rank.clone(), Bars::Last);
     client.read_logs(&task, &query, |piece| writer.take(&piece))?;
     writer.finish();
     if !writer.has_written {
@@ -91,7 +97,7 @@ fn nothing_written(summary: &Text, task: &str) -> Text {
 }
 
 fn search(client: &Client, flags: &LogsFlags, task: &str, text: &str, query: &LogQuery) -> Outcome {
-    let mut writer = Writer::new(client, task, flags.rank.clone());
+    let mut writer = Writer::new(client, task, flags.rank.clone(), Bars::Last);
     let mut token: Option<String> = None;
     let mut found = 0;
     loop {
@@ -124,14 +130,25 @@ pub fn follow(client: &Client, id: &str, query: &LogQuery) -> Outcome {
 fn follow_as(client: &Client, id: &str, query: &LogQuery, ranks: Option<&Ranks>, json: bool) -> Outcome {
     // A task that is not there is an answer before anything is opened.
     client.task(id)?;
-    let mut writer = Writer::new(client, id, ranks.cloned());
+    let mut writer = Writer::new(client, id, ranks.cloned(), Bars::NowAndThen);
+    let mut heard = Heard::default();
     let mut stream = client.follow_logs(id, query);
     let mut was_over = false;
     while let Some(moment) = stream.next()? {
         match moment {
             Moment::Event { kind, data, .. } if kind == "log" || kind == "message" => {
                 let piece: LogPiece = serde_json::from_str(&data).map_err(|error| unreadable(client, &error))?;
-                let is_heard = if json { speech::print(&format!("{data}\n")) } else { writer.take(&piece) };
+                if !writer.wants(piece.rank) {
+                    continue;
+                }
+                let came = (piece.offset, piece.next_offset);
+                let Some(news) = heard.news(piece) else { continue };
+                let is_heard = match json {
+                    // As the server has sent it, unless a part of it came before.
+                    true if came == (news.offset, news.next_offset) => speech::print(&format!("{data}\n")),
+                    true => speech::print(&format!("{}\n", serde_json::to_string(&news).unwrap_or_default())),
+                    false => writer.take(&news),
+                };
                 if !is_heard {
                     return Ok(ExitCode::SUCCESS);
                 }
@@ -167,57 +184,70 @@ struct Writer<'a> {
     task: &'a str,
     paint: Paint,
     nodes: BTreeMap<u32, String>,
-    /// Ends of pieces that are not yet lines.
-    rests: BTreeMap<(u32, u32, Stream), String>,
+    /// Of the attempt that is written.
+    lines: BTreeMap<(u32, Stream), Lines>,
+    bars: Bars,
     attempt: u32,
     ranks: Option<Ranks>,
     has_written: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(client: &'a Client, task: &'a str, ranks: Option<Ranks>) -> Self {
+    fn new(client: &'a Client, task: &'a str, ranks: Option<Ranks>, bars: Bars) -> Self {
         let paint = Paint::for_stdout();
-        Self {
-            client,
-            task,
-            paint,
-            ranks,
-            nodes: BTreeMap::new(),
-            rests: BTreeMap::new(),
-            attempt: 0,
-            has_written: false,
-        }
+        let (nodes, lines) = (BTreeMap::new(), BTreeMap::new());
+        Self { client, task, paint, ranks, nodes, lines, bars, attempt: 0, has_written: false }
+    }
+
+    fn wants(&self, rank: u32) -> bool {
+        self.ranks.as_ref().is_none_or(|ranks| ranks.has(rank))
     }
 
     /// False when the reader is gone.
     fn take(&mut self, piece: &LogPiece) -> bool {
+        if !self.wants(piece.rank) {
+            return true;
+        }
         if self.attempt != 0 && piece.attempt != self.attempt {
+            self.finish();
             let text = format!("{} {}", pick("── 启动", "── attempt"), piece.attempt);
             speech::say(&format!("{}\n", Paint::for_stderr().bold(&text)));
         }
         self.attempt = piece.attempt;
-        let key = (piece.attempt, piece.rank, piece.stream);
-        let mut text = self.rests.remove(&key).unwrap_or_default();
-        text.push_str(&piece.text);
-        let end = text.rfind('\n').map_or(0, |at| at + 1);
-        let rest = text.split_off(end);
-        let is_heard = text.lines().all(|line| self.line(piece.rank, line));
-        if !rest.is_empty() {
-            self.rests.insert(key, rest);
-        }
-        is_heard
+        let key = (piece.rank, piece.stream);
+        let mut lines = match self.lines.remove(&key) {
+            Some(lines) => lines,
+            None => Lines::behind(self.prefix(piece.rank), self.bars, LONGEST_LINE),
+        };
+        // What stands for a range that was not kept ends the line before it.
+        let mut text = if piece.is_gap { lines.end() } else { Vec::new() };
+        text.append(&mut lines.take(piece.text.as_bytes(), Instant::now()));
+        self.lines.insert(key, lines);
+        self.write(&text)
     }
 
-    fn line(&mut self, rank: u32, line: &str) -> bool {
-        if self.ranks.as_ref().is_some_and(|ranks| !ranks.has(rank)) {
+    fn write(&mut self, text: &[u8]) -> bool {
+        if text.is_empty() {
             return true;
         }
         self.has_written = true;
-        // Of a bar that rewrites itself the last state is what a person would see.
-        let line = line.trim_end_matches('\r');
-        let line = line.rsplit('\r').next().unwrap_or(line);
+        speech::print(&String::from_utf8_lossy(text))
+    }
+
+    /// Writes a line that was found.
+    fn line(&mut self, rank: u32, line: &str) -> bool {
+        if !self.wants(rank) {
+            return true;
+        }
+        let mut lines = Lines::behind(self.prefix(rank), Bars::Last, LONGEST_LINE);
+        let mut text = lines.take(line.as_bytes(), Instant::now());
+        text.append(&mut lines.take(b"\n", Instant::now()));
+        self.write(&text)
+    }
+
+    fn prefix(&mut self, rank: u32) -> String {
         let prefix = format!("[{}:{rank}]", self.node(rank));
-        speech::print(&format!("{} {line}\n", self.paint.nth(rank, &prefix)))
+        format!("{} ", self.paint.nth(rank, &prefix))
     }
 
     fn node(&mut self, rank: u32) -> String {
@@ -230,9 +260,10 @@ impl<'a> Writer<'a> {
         self.nodes.entry(rank).or_insert_with(|| "rank".to_owned()).clone()
     }
 
+    /// Ends the lines that have begun.
     fn finish(&mut self) {
-        for ((_, rank, _), rest) in std::mem::take(&mut self.rests) {
-            self.line(rank, &rest);
+        for mut lines in std::mem::take(&mut self.lines).into_values() {
+            self.write(&lines.end());
         }
     }
 }

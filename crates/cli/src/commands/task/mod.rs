@@ -10,6 +10,7 @@ mod events;
 mod explain;
 mod file;
 mod find;
+mod heard;
 mod launch;
 pub mod ledger;
 mod list;
