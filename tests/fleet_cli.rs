@@ -1,6 +1,6 @@
 //! The nouns of the command line against a real server: what they print, and how they end.
 
-use crate::support::{self, Ended, Fleet, Run, eventually};
+use crate::support::{self, Ended, Fleet, Place, Run, eventually};
 use serde_json::{Value, json};
 
 fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
@@ -257,5 +257,42 @@ fn the_demo_trains_six_ranks_and_leaves_nothing() {
     for line in ["all 6 ranks hold the same parameters", "nothing is left running", "北京可用区A"] {
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
+    place.assert_empty();
+}
+
+/// Each takes its time to end: nobody's grace is waited for before the next one is asked.
+#[test]
+fn at_the_end_of_fermi_up_all_tasks_are_asked_to_stop_at_once() {
+    let place = Place::new();
+    let mut command = place.fermi(["up", "--json", "--listen", "127.0.0.1:0", "--env", "here:zone:3"]);
+    let up = Run::start(command.env("FERMI_LANG", "en"));
+    let server = eventually("the address of the server", || {
+        let said: Value = serde_json::from_str(up.stdout_so_far().lines().next()?).ok()?;
+        Some(said["server"].as_str()?.to_owned())
+    });
+    up.says("Ctrl-C");
+    let file = |what: &str, task: usize| place.path().join(format!("{what}-{task}"));
+    let mark = |what: &str, task: usize| format!("date +%s%N > {}", file(what, task).display());
+    for task in 0..3 {
+        let (asked, ended) = (mark("asked", task), mark("ended", task));
+        let script = format!(
+            "trap '{asked}; sleep 3; {ended}; exit 0' TERM; {}; while :; do sleep 0.1; done",
+            mark("began", task)
+        );
+        let workers = format!("here={task}");
+        let mut create = place.fermi(["task", "create", "--name", "slow", "--env", "here", "--framework", "command"]);
+        create.args(["--workers", &workers, "--", "sh", "-c", &script]).env("FERMI_SERVER", &server);
+        Run::whole(&mut create).expect(0);
+    }
+    eventually("all of them to run", || (0..3).all(|task| file("began", task).exists()).then_some(()));
+    up.signal(libc::SIGINT);
+    let ended = up.ended();
+    assert_eq!(ended.code(), Some(128 + libc::SIGINT), "{}", ended.err());
+    let time = |what: &str, task: usize| -> u128 {
+        std::fs::read_to_string(file(what, task)).unwrap_or_default().trim().parse().unwrap_or(0)
+    };
+    let last_asked = (0..3).map(|task| time("asked", task)).max().unwrap();
+    let first_ended = (0..3).map(|task| time("ended", task)).min().unwrap();
+    assert!(0 < last_asked && last_asked < first_ended, "{last_asked} {first_ended}: {}", ended.err());
     place.assert_empty();
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
-use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
+use fermi_api::client::{Client, ClientOptions, ServerAddress};
+use fermi_api::v1::{BulkRequest, BulkVerb, MOST_PER_PAGE, TaskRow};
 use fermi_domain::access::RunAs;
 use fermi_domain::language::{FrontEnd, Language, Text, reason};
 use fermi_domain::task::NodeRunState;
@@ -24,6 +24,8 @@ const START: Duration = Duration::from_secs(30);
 /// How long tasks get to end by their ladder.
 const STOP: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(100);
+/// How many of the tasks that are stopped are named.
+const NAMED: usize = 20;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -247,36 +249,39 @@ impl Cluster {
         left.is_empty()
     }
 
-    /// Asks every task that is not over to stop, and waits until its nodes are empty.
+    /// Asks all tasks that are not over to stop, and waits until the nodes of all are empty.
     fn stop_tasks(&mut self, tell: &mut impl FnMut(&str)) {
         let client = self.client();
         let paint = Paint::for_stderr();
         let asked_before = signals::heard();
-        for task in active(&client) {
-            tell(&format!(
-                "{} {} {} {}",
-                paint.yellow("■"),
-                pick("停止任务", "stopping"),
-                task.name,
-                paint.dim(&task.id)
-            ));
-            let _ = client.stop_task(&task.id, &StopRequest { force: false });
-            self.until_gone(&client, &task.id, asked_before);
+        let tasks = active(&client);
+        for task in tasks.iter().take(NAMED) {
+            let id = paint.dim(&task.id);
+            tell(&format!("{} {} {} {id}", paint.yellow("■"), pick("停止任务", "stopping"), task.name));
         }
+        if let Some(more) = tasks.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            let text = Text::new(format!("以及另外 {more} 个任务"), format!("and {more} more"));
+            tell(&format!("{} {}", paint.yellow("■"), text.in_language(speech::language())));
+        }
+        let ids: Vec<String> = tasks.into_iter().map(|task| task.id).collect();
+        stop(&client, &ids, false);
+        self.until_gone(&client, &ids, asked_before);
     }
 
-    fn until_gone(&mut self, client: &Client, id: &str, asked_before: u32) {
+    fn until_gone(&mut self, client: &Client, ids: &[String], asked_before: u32) {
         let deadline = Instant::now() + STOP;
         let mut forced = false;
-        while Instant::now() < deadline {
-            let Ok(answer) = client.task(id) else { return };
-            let is_gone = |state: NodeRunState| matches!(state, NodeRunState::Gone | NodeRunState::Waiting);
-            if answer.data.row.status.is_final() && answer.data.nodes.iter().all(|node| is_gone(node.state)) {
-                return;
+        let mut left = ids.iter().peekable();
+        while let Some(id) = left.peek()
+            && Instant::now() < deadline
+        {
+            if is_gone(client, id) {
+                left.next();
+                continue;
             }
-            // A second Ctrl-C ends the task without its grace.
+            // A second Ctrl-C ends the tasks without their grace.
             if signals::heard() > asked_before && !forced {
-                forced = client.stop_task(id, &StopRequest { force: true }).is_ok();
+                forced = stop(client, ids, true);
             }
             subreaper::reap_orphans(&self.pids());
             std::thread::sleep(TICK);
@@ -284,11 +289,25 @@ impl Cluster {
     }
 }
 
+/// Whether a task is over and its nodes are empty. One that nobody can tell of is not waited for.
+fn is_gone(client: &Client, id: &str) -> bool {
+    let is_empty = |state: NodeRunState| matches!(state, NodeRunState::Gone | NodeRunState::Waiting);
+    client.task(id).map_or(true, |answer| {
+        answer.data.row.status.is_final() && answer.data.nodes.iter().all(|node| is_empty(node.state))
+    })
+}
+
+/// Asks for all of them at once, so that none waits for another's grace. Says whether the server has taken it.
+fn stop(client: &Client, ids: &[String], force: bool) -> bool {
+    let ask = |ids: &[String]| client.bulk(&BulkRequest { action: BulkVerb::Stop, ids: ids.to_vec(), force }).is_ok();
+    // Every part is asked for, whatever became of the one before.
+    ids.chunks(MOST_PER_PAGE as usize).map(ask).fold(true, |all, one| all & one)
+}
+
 /// Tasks that are not over.
 fn active(client: &Client) -> Vec<TaskRow> {
     let filter = "status=initializing,queued,starting,running,restarting,stopping";
-    let query = Query::new().with("pageSize", MOST_PER_PAGE).with("filter", filter);
-    client.tasks(&query).map(|answer| answer.data.items).unwrap_or_default()
+    connection::pages(|query| client.tasks(&query.clone().with("filter", filter))).map_while(Result::ok).collect()
 }
 
 fn until_listening(server: &mut Child, lines: &Receiver<ChildLine>) -> Result<String, CommandProblem> {
