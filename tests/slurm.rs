@@ -313,6 +313,11 @@ fn ctrl_c_and_scancel_leave_nothing_behind() {
         said.split("fermi: job ").nth(1)?.split(' ').next().map(str::to_owned)
     });
     ranks_run(&place, &job, 4);
+    // Ctrl-Z gives the shell back; the job goes on.
+    run.signal(libc::SIGTSTP);
+    let state = || fs::read_to_string(format!("/proc/{}/stat", run.pid())).unwrap();
+    eventually("it to stand still", || state().rsplit(')').next()?.starts_with(" T").then_some(()));
+    run.signal(libc::SIGCONT);
     run.signal(libc::SIGINT);
     let ended = run.ended().expect(130).says(&["cancelling job", "ended: CANCELLED"]);
     assert!(ended.took < Duration::from_secs(40), "{:?}", ended.took);

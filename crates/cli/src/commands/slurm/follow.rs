@@ -12,6 +12,7 @@ use fermi_domain::messages::slurm::SlurmNews;
 use fermi_domain::slurm::job::{JobExit, JobLook, JobState};
 use fermi_process::clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use serde_json::json;
 
@@ -124,8 +125,13 @@ impl Follower {
     fn read_signals(&mut self) -> Next {
         while let Ok(Some(info)) = self.signals.read_signal() {
             let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGINT);
-            if [libc::SIGWINCH, libc::SIGTSTP].contains(&signal) {
-                continue;
+            match signal {
+                libc::SIGWINCH => continue,
+                libc::SIGTSTP => {
+                    self.stand_still();
+                    continue;
+                }
+                _ => {}
             }
             if std::mem::replace(&mut self.cancelled, true) {
                 return Next::Leave;
@@ -134,6 +140,13 @@ impl Follower {
             queue::cancel(self.job);
         }
         Next::Stay
+    }
+
+    /// Ctrl-Z stops this process alone; the job goes on. SIGSTOP returns when somebody sends SIGCONT.
+    fn stand_still(&mut self) {
+        let _ = nix::sys::signal::raise(Signal::SIGSTOP);
+        // Nobody has asked Slurm meanwhile.
+        self.known = Instant::now();
     }
 
     fn show_output(&mut self) {
