@@ -9,18 +9,26 @@ SIZE = 1 << 20
 MAGIC, VERSION = int.from_bytes(b"FERMIPLS", "little"), 1
 # Modules that join a job or take a device while they are imported: the script does that itself.
 LEFT_TO_SCRIPT = {"mpi4py", "horovod", "tensorflow", "jax", "cupy", "pycuda"}
+# Modules of which more is wanted than that they are imported, and what is done with them then.
+AWAITED = {
+    "torch": "after_torch",
+    "torch.distributed.checkpoint.state_dict_saver": "after_saver",
+    "deepspeed.runtime.engine": "after_engine",
+}
 
 
 class At:
     """Where the page has what: words first, then texts."""
 
     (MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, PHASE_SINCE, MODULES, START,
-     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, ASKED, PLACE, ENDING, LIFE, DEVICE) = range(25)
+     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, ASKED, PLACE, ENDING, LIFE, DEVICE, GROUPS,
+     WAITING) = range(27)
     WORDS = 32
     LIFE_LOCK, LIFE_ROOM = 256, 64
     TROUBLE_TEXT, TROUBLE_ROOM = 512, 1024
     PENDING_TEXT, PENDING_ROOM = 2048, 2048
     IMPORTS_TEXT = 4096
+    GROUPS_TEXT, GROUPS_ROOM = SIZE - 16384, 8192
     PLACE_TEXT, PLACE_ROOM = SIZE - 8192, 8192
 
 
@@ -41,7 +49,7 @@ class Hook:
         self.environ, self.seen = imports.environ, imports.seen
         self.changes = [(at, self.environ_change(now)) for at, now in imports.changes]
         self.noted = self.environ_change(os.environ._data)
-        self.looking = self.is_ticking = self.is_report_due = False
+        self.looking = self.is_ticking = self.is_report_due = self.is_noted = False
         self.each_import = int
         self.path = imports.path
         self.site = tuple(folder + os.sep for folder in self.path if self.is_of_packages(folder))
@@ -105,8 +113,9 @@ class Hook:
         """Finds nothing itself: hears of every import that is not done yet, and stays for the end of torch's."""
         if self.looking:
             return None
-        self.quietly(self.note, name)
-        return self.quietly(self.torch_spec, path, target) if name == "torch" else None
+        if not self.is_noted:
+            self.quietly(self.note, name)
+        return self.quietly(self.awaited_spec, name, path, target) if name in AWAITED else None
 
     def note(self, name):
         self.seen.append(name)
@@ -123,10 +132,10 @@ class Hook:
         names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
         return {os.fsdecode(name): os.fsdecode(now[name]) if name in now else None for name in names}
 
-    def torch_spec(self, path, target):
+    def awaited_spec(self, name, path, target):
         self.looking = True
         try:
-            specs = (finder.find_spec("torch", path, target) for finder in list(sys.meta_path) if finder is not self)
+            specs = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
             spec = next((spec for spec in specs if spec is not None), None)
         finally:
             self.looking = False
@@ -138,7 +147,7 @@ class Hook:
         def exec_module(module):
             del loader.exec_module
             execute(module)
-            self.quietly(self.after_torch, module)
+            self.quietly(getattr(self, AWAITED[name]), module)
 
         loader.exec_module = exec_module
         return spec
@@ -172,9 +181,16 @@ class Hook:
                 rows.append(row)
         told = {"rows": rows, "foreign": sorted(foreign), **(self.quietly(lambda: self.watch.device()) or {})}
         text = json.dumps(told).encode()
-        if len(text) <= At.PLACE_TEXT - At.IMPORTS_TEXT:
+        if len(text) <= At.GROUPS_TEXT - At.IMPORTS_TEXT:
             self.page[At.IMPORTS_TEXT : At.IMPORTS_TEXT + len(text)] = text
             self.words[At.IMPORTS] = len(text)
+
+    def after_saver(self, saver):
+        for name in ("save", "async_save"):
+            self.during(saver, name, Phase.SAVE)
+
+    def after_engine(self, engine):
+        self.during(engine.DeepSpeedEngine, "save_checkpoint", Phase.SAVE)
 
     def after_torch(self, torch):
         if self.words is None:
@@ -190,13 +206,17 @@ class Hook:
             ticks = watch and (lambda: watch.tick_from_now())
             self.during(torch.distributed, "init_process_group", Phase.INIT, Phase.LOAD, ticks)
 
-    def watched(self):
-        """The file beside this one; no module, so that none is left for the script to find."""
-        path = os.path.join(os.path.dirname(__file__), "fermi_watch.py")
+    @staticmethod
+    def beside(name):
+        """What a file beside this one defines; no module, so that none is left for the script to find."""
+        path = os.path.join(os.path.dirname(__file__), name + ".py")
         with open(path) as file:
-            space = {"__name__": "fermi_watch", "__file__": path}
+            space = {"__name__": name, "__file__": path}
             exec(compile(file.read(), path, "exec"), space)
-        watch = space["Watch"](self)
+        return space
+
+    def watched(self):
+        watch = self.beside("fermi_watch")["Watch"](self)
         self.quietly(watch.arm)
         self.quietly(watch.await_forward)
         self.quietly(watch.hold_life)
@@ -220,7 +240,8 @@ class Hook:
             try:
                 return function(*args, **kwargs)
             finally:
-                if phase == Phase.SAVE and get_ident() == trains:
+                # Of saves within saves the outermost counts.
+                if phase == Phase.SAVE and before != phase and get_ident() == trains:
                     words[At.SAVING] += monotonic_ns() - since
                     words[At.SAVED_AT] = words[At.STEPS]
                 self.quietly(self.enter, before if after is None or before == Phase.STEP else after)
@@ -242,7 +263,8 @@ class Hook:
                 words[At.PHASE], words[At.PHASE_SINCE] = Phase.STEP, now
             if words[At.STEPS] == 1:
                 words[At.FIRST_STEP] = now
-                if self in sys.meta_path:
+                self.is_noted = True
+                if all(name in sys.modules for name in AWAITED) and self in sys.meta_path:
                     sys.meta_path.remove(self)
                 # The next tick reports, beside the training.
                 self.is_report_due = self.is_ticking

@@ -1,6 +1,6 @@
-"""What tells a rank that hangs from one that works: the ticks of its interpreter, the collectives that it has entered and
-left, where its main thread was at the last tick, and its stacks, which it writes behind its page when the supervisor asks by a
-signal. Loaded when torch is imported.
+"""What tells a rank that hangs from one that works: the ticks of its interpreter, where its main thread was at the last one, and
+its stacks, which it writes behind its page when the supervisor asks by a signal. Loaded when torch is imported; what it tells of
+collectives is in `fermi_collectives.py`.
 """
 
 import os
@@ -9,10 +9,6 @@ import time
 from _thread import get_ident, get_native_id
 
 TICK_S = 0.5
-# After so many ticks without a change it is told which collectives have not ended.
-TICKS_OF_QUIET = 2
-# Of the collectives so many are told, those that have ended too where the supervisor asks.
-PENDING_TOLD, RECENT_TOLD, LONGEST_SIZES = 4, 8, 100
 PLACES_TOLD = 16
 # Read when a device is first used, and not again; those that torch sets by itself are no wish of the script's.
 STEER_DEVICES = ("CUDA", "CUBLAS", "CUDNN", "NCCL", "PYTORCH", "TORCH", "NVIDIA")
@@ -24,7 +20,6 @@ class Watch:
 
     def __init__(self, hook):
         self.hook, self.at = hook, hook.at
-        self.counts, self.quiet, self.asked = None, 0, 0
         self.main = get_ident()
 
     def arm(self):
@@ -82,6 +77,7 @@ class Watch:
         self.tick_from_now = lambda: None
         self.hook.is_ticking = True
         hook, stop, stopped = self.hook, _thread.allocate_lock(), _thread.allocate_lock()
+        collectives = hook.beside("fermi_collectives")["Collectives"](hook)
         for lock in (stop, stopped):
             lock.acquire()
 
@@ -89,7 +85,7 @@ class Watch:
             while hook.words is not None and not stop.acquire(timeout=TICK_S):
                 hook.words[self.at.TICKS] += 1
                 hook.quietly(self.tell_place)
-                hook.quietly(self.count_collectives)
+                hook.quietly(collectives.tick)
                 if hook.is_report_due:
                     hook.is_report_due = False
                     hook.quietly(hook.report)
@@ -102,7 +98,7 @@ class Watch:
                 hook.words[self.at.ENDING] = time.monotonic_ns()
                 stop.release()
                 if stopped.acquire(timeout=1.0) and getattr(sys, "last_type", None) is not None:
-                    hook.quietly(self.tell_collectives, False, 1)
+                    hook.quietly(collectives.tell, False, 1)
 
         _thread.start_new_thread(ticking, ())
         atexit.register(end)
@@ -122,50 +118,3 @@ class Watch:
         words[word] = 0
         self.hook.page[offset : offset + len(text)] = text
         words[word] = len(text)
-
-    def count_collectives(self):
-        """How many of all groups were begun and have ended."""
-        words, counts = self.hook.words, [0, 0]
-        for told in self.recorded(includeCollectives=False):
-            for group in told.get("pg_status", {}).values():
-                counts[0] += max(int(group.get("last_enqueued_collective", 0)), 0)
-                counts[1] += max(int(group.get("last_completed_collective", 0)), 0)
-        words[self.at.ENQUEUED], words[self.at.COMPLETED] = counts
-        self.quiet = self.quiet + 1 if counts == self.counts else 0
-        if counts != self.counts:
-            words[self.at.PENDING] = 0
-        self.counts = counts
-        if words[self.at.ASKED] != self.asked:
-            self.asked = words[self.at.ASKED]
-            self.hook.quietly(self.tell_collectives, False, RECENT_TOLD)
-        elif self.quiet == TICKS_OF_QUIET and counts[0] > counts[1]:
-            self.hook.quietly(self.tell_collectives, True, PENDING_TOLD)
-
-    @staticmethod
-    def recorded(**what):
-        """What torch's flight recorders know; there is one for each kind of process group."""
-        import json
-
-        import torch._C._distributed_c10d as c10d
-
-        recorders = (getattr(c10d, name, None) for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"))
-        return [json.loads(recorder(**what)) for recorder in recorders if recorder is not None]
-
-    def tell_collectives(self, only_active, most):
-        """The last collectives, oldest first; those that have not ended, or all: to see who has made another one."""
-        import json
-
-        rows = []
-        for told in self.recorded(includeCollectives=True, onlyActive=only_active):
-            entries = [entry for entry in told.get("entries", []) if not entry.get("is_p2p")]
-            for entry in entries[-most:]:
-                is_done = bool(entry.get("retired"))
-                if not (is_done and only_active):
-                    name = str(entry["profiling_name"]).rpartition(":")[2]
-                    row = {"seq": entry["collective_seq_id"], "name": name, "sizes": str(entry["input_sizes"])}
-                    row.update(sizes=row["sizes"][:LONGEST_SIZES], group=str(entry["process_group"][0]), done=is_done)
-                    rows.append(row)
-        rows = rows[-most:]
-        while len(text := json.dumps(rows)) > self.at.PENDING_ROOM:
-            rows.pop(0)
-        self.write(self.at.PENDING, self.at.PENDING_TEXT, self.at.PENDING_ROOM, text)

@@ -13,6 +13,7 @@ const FILES: CarriedFiles = CarriedFiles(&[
     ("sitecustomize.py", include_str!("../../../python/fermi_hook/sitecustomize.py")),
     ("fermi_pulse.py", include_str!("../../../python/fermi_hook/fermi_pulse.py")),
     ("fermi_watch.py", include_str!("../../../python/fermi_hook/fermi_watch.py")),
+    ("fermi_collectives.py", include_str!("../../../python/fermi_hook/fermi_collectives.py")),
     ("fermi_park.py", include_str!("../../../python/fermi_hook/fermi_park.py")),
 ]);
 

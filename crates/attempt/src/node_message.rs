@@ -7,6 +7,7 @@ use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::Reached;
+use fermi_domain::hang::Demand;
 use fermi_domain::pulse::Phase;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -114,6 +115,9 @@ pub enum NodeCommand {
     /// So many collectives were entered by ranks of some node where nothing moves.
     Begun {
         collectives: u64,
+        /// The same by process group; a node of an older release does not say.
+        #[serde(default, skip_serializing_if = "Demand::is_empty")]
+        groups: Demand,
     },
     /// Nothing, except that the coordinator lives.
     Alive,
@@ -143,9 +147,12 @@ pub enum NodeReport {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<Box<Reached>>,
     },
-    /// Nothing moves there, and its ranks have entered so many collectives.
+    /// Nothing moves there, and its ranks wait in a collective of this number.
     Begun {
         collectives: u64,
+        /// The same by process group; a node of an older release does not say.
+        #[serde(default, skip_serializing_if = "Demand::is_empty")]
+        groups: Demand,
     },
     /// What the node has found of a hang, for those at the first node to read.
     HangTold {

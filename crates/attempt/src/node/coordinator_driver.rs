@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::event::{Outcome, RunEvent};
+use fermi_domain::hang::Demand;
 use fermi_domain::language::{Explained, Text, reason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::clock::Monotonic;
@@ -63,8 +64,8 @@ pub struct CoordinatorDriver {
     has_started: bool,
     /// The attempt for which the own node looks at its checkpoints and the others are not asked yet.
     surveyed: Option<u32>,
-    /// How many collectives the ranks of some node have entered that did not move then.
-    begun: u64,
+    /// What the ranks of some node wait for that did not move then.
+    begun: Demand,
     is_over: bool,
     /// The nodes of the attempt in the order of node ranks.
     nodes: Vec<NodeRanks>,
@@ -104,7 +105,7 @@ impl CoordinatorDriver {
             last_call: None,
             has_started: false,
             surveyed: None,
-            begun: 0,
+            begun: Demand::new(),
             is_over: false,
             nodes: Vec::new(),
             start_up: StartUpWatch::default(),
@@ -287,7 +288,7 @@ impl CoordinatorDriver {
     }
 
     fn start(&mut self, attempt: u32, plan: ResumePlan, node: &mut Node) -> Vec<RunInput> {
-        self.begun = 0;
+        self.begun.clear();
         let master_port = self.lease.port;
         let mut what = Served::of(node.bundle());
         if !self.assembly.all_meet_at_hosted_store() {
@@ -390,9 +391,16 @@ impl CoordinatorDriver {
     /// Passes on how far ranks are that do not move, so that the node of those that are behind can name them.
     fn mind_hangs(&mut self, number: usize, report: &NodeReport, node: &mut Node) {
         match report {
-            NodeReport::Begun { collectives } if *collectives > self.begun => {
-                self.begun = *collectives;
-                let _ = self.send_to_all(&NodeCommand::Begun { collectives: *collectives }, node);
+            NodeReport::Begun { collectives, groups } => {
+                let before = self.begun.clone();
+                for (group, begun) in groups.iter().chain([(&String::new(), collectives)]) {
+                    let most = self.begun.entry(group.clone()).or_default();
+                    *most = (*most).max(*begun);
+                }
+                if self.begun != before {
+                    let collectives = self.begun.get("").copied().unwrap_or(0);
+                    let _ = self.send_to_all(&NodeCommand::Begun { collectives, groups: self.begun.clone() }, node);
+                }
             }
             NodeReport::HangTold { event: Some(event) } if number != 0 => node.record((**event).clone()),
             _ => {}

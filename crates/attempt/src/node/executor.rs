@@ -162,8 +162,8 @@ impl Executor {
                     events.record(*event);
                 }
             }
-            NodeCommand::Begun { collectives } => {
-                self.watch.iter_mut().for_each(|watch| watch.hear_of_others(collectives));
+            NodeCommand::Begun { collectives, groups } => {
+                self.watch.iter_mut().for_each(|watch| watch.hear_of_others(collectives, &groups));
             }
             NodeCommand::Over => self.end_parked(),
             NodeCommand::Alive | NodeCommand::Pong { .. } => {}

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use fermi_domain::failure::Reached;
 use fermi_domain::hang::{
-    Collective, Connection, Frame, HangCase, RankSample, StoppedBy, StoppedProcess, Tracer, Unanswered, Work,
-    frames_of, trained_in, unanswered,
+    Collective, Connection, Frame, GroupStanding, HangCase, RankSample, StoppedBy, StoppedProcess, Tracer, Unanswered,
+    Work, frames_of, trained_in, unanswered,
 };
 use fermi_domain::pulse::{self, Pulse, PulseWord};
 use fermi_process::{activity, clock, connections, procfs};
@@ -66,6 +66,12 @@ fn broken_connections(ranks: &[RankProcess], parking: &Parking) -> BTreeMap<u32,
 
 pub fn collectives(parking: &Parking, local_rank: u32, pulse: &Pulse) -> Vec<Collective> {
     let text = told(parking, local_rank, pulse::PENDING_TEXT, pulse.pending_bytes);
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// How far it is in each of its process groups.
+pub fn groups(parking: &Parking, local_rank: u32, pulse: &Pulse) -> Vec<GroupStanding> {
+    let text = told(parking, local_rank, pulse::GROUPS_TEXT, pulse.groups_bytes);
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
@@ -133,6 +139,11 @@ impl HangEvidence {
                 let phase = phase.map(|phase| format!("{phase:?}").to_lowercase()).unwrap_or_default();
                 let _ =
                     writeln!(text, "phase {phase}, {steps} steps, collectives: {enqueued} begun, {completed} ended");
+            }
+            for GroupStanding { name, ranks, size, begun, ended, .. } in
+                sample.work.iter().flat_map(|work| &work.groups)
+            {
+                let _ = writeln!(text, "group {name} ({size} ranks, first {ranks:?}): {begun} begun, {ended} ended");
             }
             for Collective { seq, name, sizes, group, done } in sample.work.iter().flat_map(|work| &work.collectives) {
                 let made = if *done { "was in" } else { "in" };

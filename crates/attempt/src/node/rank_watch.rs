@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::event::RunEvent;
 use fermi_domain::failure::{Diagnosis, FailureClass, Recurrence, Role};
-use fermi_domain::hang::{Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped};
+use fermi_domain::hang::{
+    Demand, Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped,
+};
 use fermi_domain::language::Text;
 use fermi_domain::pulse::{Phase, Pulse};
 use fermi_process::{clock, procfs};
@@ -40,8 +42,8 @@ pub struct RankWatch {
     ended: BTreeMap<u32, Vec<Frame>>,
     /// Since when a hang is suspected, by the clock of the journal.
     suspected_ms: Option<u64>,
-    /// How many collectives other nodes know to have been entered here.
-    begun: u64,
+    /// What other nodes know of what ranks here wait for.
+    begun: Demand,
     has_others_elsewhere: bool,
     /// The hang, as it was told.
     told: Option<(u32, Diagnosis, Vec<String>)>,
@@ -63,7 +65,7 @@ impl RankWatch {
             worked: None,
             ended: BTreeMap::new(),
             suspected_ms: None,
-            begun: 0,
+            begun: Demand::new(),
             has_others_elsewhere: false,
             told: None,
             asked: None,
@@ -97,8 +99,10 @@ impl RankWatch {
         }
     }
 
-    pub fn hear_of_others(&mut self, begun: u64) {
-        self.watch.iter_mut().for_each(|watch| watch.hear_of_others(begun));
+    pub fn hear_of_others(&mut self, collectives: u64, groups: &Demand) {
+        let mut demand = groups.clone();
+        demand.insert(String::new(), collectives);
+        self.watch.iter_mut().for_each(|watch| watch.hear_of_others(demand.clone()));
     }
 
     pub fn rank_ended_well(&mut self, process: &RankProcess, parking: &Parking) {
@@ -134,11 +138,12 @@ impl RankWatch {
         let Some(watch) = self.watch.as_mut() else { return Vec::new() };
         let ended: Vec<u32> = self.ended.keys().copied().collect();
         let step = watch.look(&samples, &ended, self.patience, now_ms);
-        let begun = watch.tell_others(&samples, now_ms).filter(|begun| *begun > self.begun);
+        let begun = watch.tell_others(&samples, now_ms).filter(|begun| *begun != self.begun);
         let mut reports = Vec::new();
-        if let Some(collectives) = begun {
-            self.begun = collectives;
-            reports.push(NodeReport::Begun { collectives });
+        if let Some(groups) = begun {
+            let collectives = groups.get("").copied().unwrap_or(0);
+            self.begun.clone_from(&groups);
+            reports.push(NodeReport::Begun { collectives, groups });
         }
         let told = match step {
             None => None,
@@ -234,6 +239,7 @@ impl RankWatch {
             let mut work = works.get(&process.rank).cloned();
             if let (Some(work), Some(pulse)) = (&mut work, pulse) {
                 work.collectives = hang_evidence::collectives(parking, process.local_rank, &pulse);
+                work.groups = hang_evidence::groups(parking, process.local_rank, &pulse);
                 work.place = hang_evidence::place(parking, process.local_rank, &pulse);
             }
             let stat = procfs::stat(process.pid()).ok();

@@ -8,6 +8,7 @@ use super::sample::{Collective, RankSample};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Disagreement {
     pub seq: u64,
+    pub group: String,
     pub entered: BTreeMap<u32, String>,
 }
 
@@ -32,8 +33,8 @@ impl Disagreement {
             let mut names = entered.values();
             names.next().is_some_and(|first| names.any(|name| name != first))
         };
-        let ((seq, _), entered) = entered.into_iter().find(|(_, entered)| differ(entered))?;
-        Some(Self { seq, entered })
+        let ((seq, group), entered) = entered.into_iter().find(|(_, entered)| differ(entered))?;
+        Some(Self { seq, group: group.to_owned(), entered })
     }
 
     /// Its number, and what the first of the odd ones has made.

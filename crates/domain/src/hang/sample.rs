@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::connections::Unanswered;
 use super::stack::Frame;
+use super::standing::GroupStanding;
 use crate::pulse::{Phase, Pulse};
 
 /// A rank that runs.
@@ -56,6 +57,8 @@ pub struct Work {
     pub waits_for_file: Option<String>,
     /// The last collectives, oldest first; those that have ended too once that was asked for.
     pub collectives: Vec<Collective>,
+    /// How far it is in each of its process groups.
+    pub groups: Vec<GroupStanding>,
     /// How often the main thread has waited or touched new memory: a loop in native code does neither.
     pub pauses: u64,
     /// The lines at which the main thread was at the last tick of its interpreter, the innermost first.
@@ -114,6 +117,10 @@ impl RankSample {
 
     pub(super) fn collectives(&self) -> &[Collective] {
         self.work.as_ref().map_or(&[], |work| &work.collectives)
+    }
+
+    pub(super) fn groups(&self) -> &[GroupStanding] {
+        self.work.as_ref().map_or(&[], |work| &work.groups)
     }
 
     /// Whether its script has come to its end.

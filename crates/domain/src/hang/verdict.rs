@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::connections::{Unanswered, cut_off};
 use super::disagreement::{Compared, Disagreement};
-use super::sample::{RankSample, StoppedProcess};
+use super::sample::{Collective, RankSample, StoppedProcess};
 use super::stack::{Frame, own_frame};
+use super::standing::{Awaited, Demand, GroupName, Standings};
 use crate::pulse::Phase;
 
 /// The ways in which a run stands still.
@@ -33,6 +34,14 @@ pub enum HangKind {
     Busy,
 }
 
+/// A collective in which a rank waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub rank: u32,
+    pub collective: (u64, String),
+    pub group: Option<GroupName>,
+}
+
 /// What a verdict is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HangCase {
@@ -46,6 +55,11 @@ pub struct HangCase {
     pub without_interpreter: Vec<u32>,
     /// What is spoken of, such as `all_reduce`, with its number.
     pub collective: Option<(u64, String)>,
+    /// Its group, where ranks have more than the one that all are in.
+    pub group: Option<GroupName>,
+    /// Whether those that it is about wait in other collectives themselves, and for what the first of them waits.
+    pub is_circle: bool,
+    pub waits_in: Option<Waiting>,
     /// What each rank has entered, where that differs.
     pub entered: BTreeMap<u32, String>,
     /// The processes that are stopped, and whether they are children of the ranks'.
@@ -60,20 +74,34 @@ pub struct HangCase {
 }
 
 impl HangCase {
-    /// What the samples say at a time when nothing moves. `ended` are ranks that have returned 0; `begun_elsewhere` is how
-    /// many collectives ranks of other nodes have entered.
-    pub fn of(samples: &[RankSample], ended: &[u32], begun_elsewhere: u64) -> Self {
-        let most = samples.iter().map(RankSample::enqueued).max().unwrap_or(0).max(begun_elsewhere);
-        let (kind, ranks, entered) = judged(samples, ended, most);
+    /// What the samples say at a time when nothing moves. `ended` are ranks that have returned 0; `elsewhere` is what ranks of
+    /// other nodes wait for.
+    pub fn of(samples: &[RankSample], ended: &[u32], elsewhere: &Demand) -> Self {
+        let standings = Standings::of(samples, elsewhere);
+        let Judged { kind, ranks, entered, is_circle } = judged(samples, ended, &standings);
         let of_them = || samples.iter().filter(|sample| ranks.contains(&sample.rank));
-        let newest = samples.iter().filter(|sample| sample.enqueued() == most).find_map(RankSample::pending);
-        let collective = newest.map(|pending| (pending.seq, pending.name.clone()));
-        Self {
+        let awaited = standings.awaited(&ranks).or_else(|| standings.awaited(&[]));
+        let others = || samples.iter().filter(|sample| !ranks.contains(&sample.rank)).count();
+        let (mut collective, mut group) = (None, None);
+        if let Some(awaited) = &awaited {
+            (collective, group) = (name_of(samples, awaited), standings.name_of(awaited.group));
+        }
+        if let Some(found) = &entered {
+            (collective, group) = (found.collective(), standings.name_of(&found.group));
+        }
+        let waits_in = of_them().find_map(|sample| {
+            let Collective { seq, name, group, .. } = sample.pending()?.clone();
+            Some(Waiting { rank: sample.rank, collective: (seq, name), group: standings.name_of(&group) })
+        });
+        let mut case = Self {
             kind,
-            waiting: samples.iter().filter(|sample| !ranks.contains(&sample.rank)).count(),
-            waiting_elsewhere: samples.iter().all(|sample| sample.enqueued() < most),
+            waiting: awaited.as_ref().map_or_else(others, |awaited| awaited.waiting),
+            waiting_elsewhere: awaited.as_ref().is_some_and(|awaited| awaited.waiting == 0),
             without_interpreter: Vec::new(),
-            collective: entered.as_ref().and_then(Disagreement::collective).or(collective),
+            collective,
+            group,
+            is_circle,
+            waits_in: waits_in.filter(|_| is_circle && kind == HangKind::NotEntered),
             entered: entered.map(|disagreement| disagreement.entered).unwrap_or_default(),
             stopped: of_them().filter_map(RankSample::stopped).collect(),
             other_program: of_them()
@@ -83,7 +111,20 @@ impl HangCase {
             phase: of_them().find_map(|sample| sample.phase().filter(|phase| *phase != Phase::Step)),
             unanswered: of_them().find_map(|sample| Some(sample.work.as_ref()?.unanswered.clone())).unwrap_or_default(),
             ranks,
+        };
+        if case.kind == HangKind::Mismatched && is_circle {
+            case.collective = None;
+            case.entered =
+                samples.iter().filter_map(|sample| Some((sample.rank, case.entered_by(sample, &standings)?))).collect();
         }
+        case
+    }
+
+    /// What a rank waits in, where each waits in another group.
+    fn entered_by(&self, sample: &RankSample, standings: &Standings) -> Option<String> {
+        let pending = sample.pending()?;
+        let group = standings.name_of(&pending.group).map(|group| format!(" ({})", group.short()));
+        Some(format!("{} #{}{}", pending.name, pending.seq, group.unwrap_or_default()))
     }
 
     /// Where the first of the ranks stands or was last seen; where those stand that wait, if it has ended without a trace.
@@ -100,34 +141,69 @@ impl HangCase {
     }
 }
 
+/// What a collective is called by a rank that waits in it.
+fn name_of(samples: &[RankSample], awaited: &Awaited<'_>) -> Option<(u64, String)> {
+    let is_it = |collective: &&Collective| collective.group == awaited.group && collective.seq == awaited.begun;
+    let told = samples.iter().flat_map(RankSample::collectives).find(is_it).map(|it| (it.seq, it.name.clone()));
+    // Where ranks do not tell of groups, their sums are no number of a collective.
+    let of_sums = || samples.iter().filter(|sample| sample.enqueued() == awaited.begun).find_map(RankSample::pending);
+    match (told, awaited.group) {
+        (Some(told), _) => Some(told),
+        (None, "") => of_sums().map(|pending| (pending.seq, pending.name.clone())),
+        (None, _) => Some((awaited.begun, "collective".to_owned())),
+    }
+}
+
+/// Who is named, and why.
+struct Judged {
+    kind: HangKind,
+    ranks: Vec<u32>,
+    entered: Option<Disagreement>,
+    /// Whether these wait themselves.
+    is_circle: bool,
+}
+
+impl Judged {
+    fn of(kind: HangKind, ranks: Vec<u32>) -> Self {
+        Self { kind, ranks, entered: None, is_circle: false }
+    }
+
+    fn mismatched(found: Disagreement) -> Self {
+        Self { ranks: found.odd_ones(), entered: Some(found), ..Self::of(HangKind::Mismatched, Vec::new()) }
+    }
+}
+
 /// From what is certain to what is left: a process that is stopped, collectives that differ, ranks that are gone, ranks that
 /// have not come, and, where all are in, whom the network has cut off.
-fn judged(samples: &[RankSample], ended: &[u32], most: u64) -> (HangKind, Vec<u32>, Option<Disagreement>) {
+fn judged(samples: &[RankSample], ended: &[u32], standings: &Standings) -> Judged {
     let stopped = pick(samples, RankSample::is_stopped);
     if !stopped.is_empty() {
-        return (HangKind::Stopped, stopped, None);
+        return Judged::of(HangKind::Stopped, stopped);
     }
     // What a script that has ended left open is waited for by nobody.
     let is_pending = samples.iter().any(|sample| sample.waits_in_collective() && !sample.is_ending());
-    let is_late = |sample: &RankSample| {
-        let in_phase = sample.phase().is_some_and(|phase| phase != Phase::Step);
-        in_phase || sample.enqueued() < most
-    };
+    let is_in_phase = |sample: &RankSample| sample.phase().is_some_and(|phase| phase != Phase::Step);
     // Who is behind and waits in a collective is held up by one that is behind and does not.
-    let free = pick(samples, |sample| is_late(sample) && !sample.waits_in_collective());
+    let is_free =
+        |sample: &RankSample| (is_in_phase(sample) || standings.is_late(sample)) && !sample.waits_in_collective();
+    let free = pick(samples, is_free);
     if is_pending
         && free.is_empty()
         && let Some(found) = Disagreement::find(samples, Compared::Names)
     {
-        return (HangKind::Mismatched, found.odd_ones(), Some(found));
+        return Judged::mismatched(found);
     }
     let mut left = ended.to_vec();
     left.extend(samples.iter().filter(|sample| sample.is_ending()).map(|sample| sample.rank));
     if is_pending && !left.is_empty() && free.iter().all(|rank| left.contains(rank)) {
         left.sort_unstable();
-        return (HangKind::Left, left, None);
+        return Judged::of(HangKind::Left, left);
     }
-    let behind = if free.is_empty() { pick(samples, is_late) } else { free };
+    let late = pick(samples, |sample| standings.is_late(sample));
+    if free.is_empty() && !late.is_empty() {
+        return circle(samples, standings, &late);
+    }
+    let behind = if free.is_empty() { pick(samples, is_in_phase) } else { free };
     let among = |these: &[u32], which: fn(&RankSample) -> bool| {
         pick(samples, |sample| these.contains(&sample.rank) && which(sample))
     };
@@ -135,24 +211,36 @@ fn judged(samples: &[RankSample], ended: &[u32], most: u64) -> (HangKind, Vec<u3
         let has_stopped_child = among(&behind, |sample| sample.stopped_child().is_some());
         let in_disk_wait = among(&behind, is_in_disk_wait);
         return match (has_stopped_child.is_empty(), in_disk_wait.is_empty()) {
-            (false, _) => (HangKind::Stopped, has_stopped_child, None),
-            (true, false) => (HangKind::DiskWait, in_disk_wait, None),
-            (true, true) => (HangKind::NotEntered, behind, None),
+            (false, _) => Judged::of(HangKind::Stopped, has_stopped_child),
+            (true, false) => Judged::of(HangKind::DiskWait, in_disk_wait),
+            (true, true) => Judged::of(HangKind::NotEntered, behind),
         };
     }
     let all: Vec<u32> = samples.iter().map(|sample| sample.rank).collect();
     let has_stopped_child = among(&all, |sample| sample.stopped_child().is_some());
     if !has_stopped_child.is_empty() && !is_pending {
-        return (HangKind::Stopped, has_stopped_child, None);
+        return Judged::of(HangKind::Stopped, has_stopped_child);
     }
     if !is_pending {
-        return (HangKind::Asleep, all, None);
+        return Judged::of(HangKind::Asleep, all);
     }
     if let Some(found) = Disagreement::find(samples, Compared::Sizes) {
-        return (HangKind::Mismatched, found.odd_ones(), Some(found));
+        return Judged::mismatched(found);
     }
     let cut_off = cut_off(samples);
-    (HangKind::Silent, if cut_off.is_empty() { all } else { cut_off }, None)
+    Judged::of(HangKind::Silent, if cut_off.is_empty() { all } else { cut_off })
+}
+
+/// Ranks that wait for each other in different groups: those that most others wait for are named, all where that is a tie.
+fn circle(samples: &[RankSample], standings: &Standings, late: &[u32]) -> Judged {
+    let awaited = standings.awaited(late).filter(|awaited| !standings.is_tied(awaited));
+    match awaited {
+        Some(awaited) => Judged { is_circle: true, ..Judged::of(HangKind::NotEntered, standings.behind(&awaited)) },
+        None => {
+            let waiting = pick(samples, RankSample::waits_in_collective);
+            Judged { is_circle: true, ..Judged::of(HangKind::Mismatched, waiting) }
+        }
+    }
 }
 
 fn pick(samples: &[RankSample], which: impl Fn(&RankSample) -> bool) -> Vec<u32> {
@@ -162,3 +250,6 @@ fn pick(samples: &[RankSample], which: impl Fn(&RankSample) -> bool) -> Vec<u32>
 fn is_in_disk_wait(sample: &RankSample) -> bool {
     sample.state == b'D'
 }
+
+#[cfg(test)]
+mod tests;

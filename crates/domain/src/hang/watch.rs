@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::sample::{RankSample, Work};
 use super::stack::Frame;
+use super::standing::{Demand, demand_of};
 use super::verdict::{HangCase, HangKind};
-use crate::pulse::Phase;
+use crate::pulse::{Phase, Pulse};
 
 /// Quiet is what lasts so many times the longest of the last steps, and at least so long.
 const STEPS_OF_QUIET: u64 = 3;
@@ -14,6 +15,8 @@ const SHORTEST_QUIET_MS: u64 = 2_000;
 const STEPS_KNOWN: usize = 3;
 const STEPS_REMEMBERED: usize = 16;
 const QUIET_WITHOUT_STEPS_MS: u64 = 60_000;
+/// Where steps are not seen, and what is seen of them are collectives that go on.
+const SHORTEST_QUIET_OF_COLLECTIVES_MS: u64 = 5_000;
 /// A checkpoint, a file: nothing is said of them sooner.
 const QUIET_IN_SAVE_MS: u64 = 600_000;
 /// The first step may compile for long.
@@ -82,13 +85,16 @@ enum Stage {
 pub struct HangWatch {
     seen: BTreeMap<u32, Seen>,
     step_gaps: VecDeque<u64>,
+    /// The pauses between looks that saw collectives advance, of ranks that make steps without a torch optimizer.
+    collective_gaps: VecDeque<u64>,
+    collectives_moved_ms: Option<u64>,
     /// The longest that was taken for a hang and passed: the next one of that length is no news.
     longest_passed_ms: u64,
     progress_ms: u64,
     stage: Stage,
     /// Whether ranks run elsewhere too, so that those here may wait for one of them; and how far those are.
     has_others_elsewhere: bool,
-    begun_elsewhere: u64,
+    elsewhere: Demand,
 }
 
 /// What was last seen of a rank.
@@ -113,22 +119,25 @@ impl HangWatch {
         Self { progress_ms: now_ms, has_others_elsewhere, ..Self::default() }
     }
 
-    /// Ranks of other nodes have entered so many collectives, and stand.
-    pub fn hear_of_others(&mut self, begun: u64) {
-        self.begun_elsewhere = self.begun_elsewhere.max(begun);
+    /// Ranks of other nodes wait for this, and stand.
+    pub fn hear_of_others(&mut self, demand: Demand) {
+        for (group, begun) in demand {
+            let most = self.elsewhere.entry(group).or_default();
+            *most = (*most).max(begun);
+        }
     }
 
-    /// How many collectives ranks here have entered, for other nodes to know; none while things move.
-    pub fn tell_others(&self, samples: &[RankSample], now_ms: u64) -> Option<u64> {
+    /// What ranks here wait for, for other nodes to know; none while things move.
+    pub fn tell_others(&self, samples: &[RankSample], now_ms: u64) -> Option<Demand> {
         let is_worth = self.has_others_elsewhere && self.curious_every(now_ms).is_some();
-        is_worth.then(|| samples.iter().map(RankSample::enqueued).max()).flatten().filter(|begun| *begun > 0)
+        is_worth.then(|| demand_of(samples)).filter(|demand| !demand.is_empty())
     }
 
     /// How often the work of ranks and their children is worth a look, which costs more than all else; the longer nothing
     /// moves, the less often. None while things move.
     pub fn curious_every(&self, now_ms: u64) -> Option<u64> {
         let quiet_ms = now_ms.saturating_sub(self.progress_ms);
-        let worth = if self.step_gaps.len() < STEPS_KNOWN { QUIET_WITHOUT_STEPS_MS } else { SHORTEST_QUIET_MS } / 2;
+        let worth = self.usual().map_or(QUIET_WITHOUT_STEPS_MS, |_| SHORTEST_QUIET_MS) / 2;
         (quiet_ms >= worth).then_some(WORK_EVERY_MS.max(quiet_ms / 8))
     }
 
@@ -154,7 +163,7 @@ impl HangWatch {
         }
         let running = self.with_those_that_run(samples, now_ms);
         let samples = running.as_deref().unwrap_or(samples);
-        let mut case = HangCase::of(samples, ended, self.begun_elsewhere);
+        let mut case = HangCase::of(samples, ended, &self.elsewhere);
         case.without_interpreter = self.without_interpreter(now_ms);
         let quiet_ms = now_ms.saturating_sub(self.progress_ms);
         match &mut self.stage {
@@ -260,15 +269,26 @@ impl HangWatch {
             }
         }
         if let Some(gap) = longest_gap {
-            self.step_gaps.push_back(gap);
-            if self.step_gaps.len() > STEPS_REMEMBERED {
-                self.step_gaps.pop_front();
+            remember(&mut self.step_gaps, gap);
+        }
+        let steps_unseen = |pulse: Pulse| pulse.phase == Some(Phase::Step) && pulse.steps == 0;
+        if has_moved && samples.iter().filter_map(|sample| sample.pulse).all(steps_unseen) {
+            if let Some(before) = self.collectives_moved_ms.replace(now_ms) {
+                remember(&mut self.collective_gaps, now_ms.saturating_sub(before));
             }
         }
         if has_moved {
             self.progress_ms = now_ms;
         }
         has_moved
+    }
+
+    /// How long nothing moves at least before it is quiet while steps are made, and the longest of the last pauses between
+    /// them; none before enough of them are known.
+    fn usual(&self) -> Option<(u64, u64)> {
+        let longest = |gaps: &VecDeque<u64>| gaps.iter().copied().max().filter(|_| gaps.len() >= STEPS_KNOWN);
+        let of_steps = longest(&self.step_gaps).map(|gap| (SHORTEST_QUIET_MS, gap));
+        of_steps.or_else(|| longest(&self.collective_gaps).map(|gap| (SHORTEST_QUIET_OF_COLLECTIVES_MS, gap)))
     }
 
     /// Since when a rank has been stopped.
@@ -284,12 +304,9 @@ impl HangWatch {
 
     /// How long nothing has to move before it is a hang; what the ranks do may make it another kind.
     fn quiet_after(&self, samples: &[RankSample], case: &mut HangCase) -> u64 {
-        let steps = if self.step_gaps.len() < STEPS_KNOWN {
-            QUIET_WITHOUT_STEPS_MS
-        } else {
-            let longest = self.step_gaps.iter().copied().max().unwrap_or(0);
-            SHORTEST_QUIET_MS.max(STEPS_OF_QUIET * longest).max(self.longest_passed_ms * 3 / 2)
-        };
+        let steps = self.usual().map_or(QUIET_WITHOUT_STEPS_MS, |(shortest, longest)| {
+            shortest.max(STEPS_OF_QUIET * longest).max(self.longest_passed_ms * 3 / 2)
+        });
         let of_phase = |sample: &RankSample| match sample.phase() {
             Some(Phase::Step) => steps,
             Some(Phase::Save | Phase::Load) => QUIET_IN_SAVE_MS.max(steps),
@@ -302,6 +319,8 @@ impl HangWatch {
         match case.kind {
             HangKind::Silent if self.has_others_elsewhere && case.unanswered.is_empty() => u64::MAX,
             HangKind::Asleep if self.has_others_elsewhere => u64::MAX,
+            // They may be held up by a rank of another node, which is named there.
+            HangKind::NotEntered | HangKind::Mismatched if self.has_others_elsewhere && case.is_circle => u64::MAX,
             HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
             HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
@@ -324,6 +343,13 @@ impl HangWatch {
             | HangKind::DiskWait
             | HangKind::Busy => quiet,
         }
+    }
+}
+
+fn remember(gaps: &mut VecDeque<u64>, gap: u64) {
+    gaps.push_back(gap);
+    if gaps.len() > STEPS_REMEMBERED {
+        gaps.pop_front();
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::sample::{StoppedBy, StoppedProcess, Tracer};
 use super::stack::{Frame, own_frame, waits_for_loader};
-use super::verdict::{HangCase, HangKind};
+use super::standing::GroupName;
+use super::verdict::{HangCase, HangKind, Waiting};
 use crate::language::Text;
 use crate::pulse::Phase;
 
@@ -16,10 +17,9 @@ impl HangCase {
         let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
         let has = verb("has", "have");
         let seconds = format!("{:.1}", for_ms as f64 / 1e3);
-        let what = self.collective.as_ref().map(|(seq, name)| format!("{name} #{seq}"));
-        let what = Text::new(
-            what.clone().unwrap_or_else(|| "集合通信".to_owned()),
-            what.unwrap_or_else(|| "a collective".to_owned()),
+        let what = self.collective.as_ref().map_or_else(
+            || Text::new("集合通信", "a collective"),
+            |collective| collective_of(collective, self.group.as_ref()),
         );
         let waiting = self.others();
         let (zh, en) = match self.kind {
@@ -49,9 +49,11 @@ impl HangCase {
             HangKind::Mismatched => {
                 let each = self.each_entered();
                 let seq = self.collective.as_ref().map(|(seq, _)| format!(" #{seq}")).unwrap_or_default();
+                let group = self.group.as_ref().filter(|_| !self.is_circle).map(GroupName::text);
+                let (zh, en) = group.map_or_else(Default::default, |group| (group.zh, format!(" of {}", group.en)));
                 (
-                    format!("各 rank 调用的集合通信{seq} 不一致，已等待 {seconds} 秒：{}", each.join("，")),
-                    format!("ranks wait in different collectives{seq} for {seconds} s: {}", each.join(", ")),
+                    format!("各 rank 调用的{zh}集合通信{seq} 不一致，已等待 {seconds} 秒：{}", each.join("，")),
+                    format!("ranks wait in different collectives{seq}{en} for {seconds} s: {}", each.join(", ")),
                 )
             }
             HangKind::Silent if !self.unanswered.is_empty() => {
@@ -140,8 +142,15 @@ impl HangCase {
     fn with_place(&self, text: Text, stacks: &BTreeMap<u32, Vec<Frame>>) -> Text {
         let frames = self.ranks.first().and_then(|rank| stacks.get(rank)).map_or(&[][..], Vec::as_slice);
         let is_late = matches!(self.kind, HangKind::NotEntered | HangKind::Stopped);
-        let text = match &self.file {
-            Some(file) if self.kind == HangKind::NotEntered => {
+        let text = match (&self.waits_in, &self.file) {
+            (Some(Waiting { rank, collective, group }), _) => {
+                let what = collective_of(collective, group.as_ref());
+                Text::new(
+                    format!("{}；rank {rank} 自己在 {} 中等待", text.zh, what.zh),
+                    format!("{}; rank {rank} itself waits in {}", text.en, what.en),
+                )
+            }
+            (None, Some(file)) if self.kind == HangKind::NotEntered => {
                 Text::new(format!("{}；它在读写 {file}", text.zh), format!("{}; it reads or writes {file}", text.en))
             }
             _ if is_late && waits_for_loader(frames) => Text::new(
@@ -310,6 +319,32 @@ fn tracers(traced: &[&StoppedProcess]) -> Text {
     Text::new(format!("调试器 {}", names("进程").join("、")), format!("a debugger, {}", en.join(", ")))
 }
 
+impl GroupName {
+    /// In a list, for both languages.
+    pub(super) fn short(&self) -> String {
+        if self.is_default { "default group".to_owned() } else { format!("group {}", self.name) }
+    }
+
+    /// As it is spoken of: by its name and its ranks.
+    pub(super) fn text(&self) -> Text {
+        if self.is_default {
+            return Text::new("默认进程组的", "the default group");
+        }
+        let (name, more) = (&self.name, self.size.saturating_sub(self.ranks.len().min(NAMED)));
+        let names: Vec<String> = self.ranks.iter().take(NAMED).map(u32::to_string).collect();
+        let ranks = if more == 0 { names.join(", ") } else { format!("{} +{more}", names.join(", ")) };
+        Text::new(format!("进程组 {name}（rank {ranks}）的"), format!("group {name} (ranks {ranks})"))
+    }
+}
+
+/// A collective by its name and number, and its group where that is known.
+fn collective_of((seq, name): &(u64, String), group: Option<&GroupName>) -> Text {
+    match group.map(GroupName::text) {
+        None => Text::new(format!("{name} #{seq}"), format!("{name} #{seq}")),
+        Some(group) => Text::new(format!("{} {name} #{seq}", group.zh), format!("{name} #{seq} of {}", group.en)),
+    }
+}
+
 fn doing(phase: Phase, is_one: bool) -> Text {
     let (zh, one, many) = match phase {
         Phase::Save => ("正在保存检查点", "it saves a checkpoint", "they save a checkpoint"),
@@ -342,6 +377,9 @@ mod tests {
             waiting_elsewhere: false,
             without_interpreter: Vec::new(),
             collective: Some((7, "all_reduce".to_owned())),
+            group: None,
+            is_circle: false,
+            waits_in: None,
             entered: BTreeMap::new(),
             stopped: Vec::new(),
             is_child_stopped: false,

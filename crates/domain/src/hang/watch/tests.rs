@@ -48,6 +48,8 @@ impl Job {
             ending_ns: 0,
             life: 0,
             device: None,
+            groups_bytes: 0,
+            waiting_ns: 0,
         };
         let sample = |rank| RankSample {
             rank,
@@ -137,6 +139,11 @@ impl Job {
             }
         }
     }
+}
+
+/// What ranks wait for that do not tell of groups.
+fn sums(begun: u64) -> Demand {
+    [(String::new(), begun)].into()
 }
 
 #[test]
@@ -242,7 +249,7 @@ fn all_in_and_silence_is_the_network_or_a_device() {
     elsewhere.watch.has_others_elsewhere = true;
     elsewhere.held = vec![9];
     assert_eq!(elsewhere.run(600_000), None, "they may wait for a rank of another node");
-    assert_eq!(elsewhere.watch.tell_others(&elsewhere.ranks, elsewhere.now_ms), Some(111));
+    assert_eq!(elsewhere.watch.tell_others(&elsewhere.ranks, elsewhere.now_ms), Some(sums(111)));
     let mut left = Job::under_way(2);
     (left.held, left.ended) = (vec![9], vec![1]);
     left.ranks.remove(1);
@@ -412,7 +419,7 @@ fn a_rank_for_which_other_nodes_wait_is_named_where_it_is() {
     // Both sleep before the collective.
     job.held = vec![0, 1];
     assert_eq!(job.run(60_000), None);
-    job.watch.hear_of_others(111);
+    job.watch.hear_of_others(sums(111));
     let case = job.judged(5_000).1;
     assert_eq!((case.kind, &case.ranks), (HangKind::NotEntered, &vec![0, 1]));
     assert!(case.text(1, &BTreeMap::new()).en.contains("ranks of other nodes wait in it"));
