@@ -126,6 +126,57 @@ fn a_training_outlives_everything_that_a_network_does() {
     network.ends_well(&trail, &id);
 }
 
+/// A proxy answers 502 to all that ranks write: their workers are free as soon as the server knows how they ended, and not a
+/// byte is lost, whoever is started anew meanwhile.
+#[test]
+fn workers_are_free_while_the_log_is_still_to_come() {
+    let mut fleet = Fleet::server();
+    let proxy = Relay::to(fleet.address().rsplit(':').next().unwrap().parse().unwrap());
+    let server = format!("127.0.0.1:{}", proxy.port());
+    fleet.add_elsewhere("far", 1, Elsewhere { words: vec!["env".to_owned()], server });
+    proxy.withhold(Some("/streams/"));
+    let count = "i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo line $i; done";
+    let [first, second, third] = [0; 3].map(|_| fleet.run_script(count, 0));
+    for task in [&first, &second, &third] {
+        fleet.task_is(task, "succeeded");
+    }
+    fleet.environment_is("far", "running");
+    let waits = |fleet: &Fleet| {
+        let shown = fleet.task(&first);
+        assert_eq!(shown["reason"]["en"], "the rest of its logs is still to come from far", "{shown:#}");
+        let (status, answer) = fleet.delete(&format!("/training-tasks/{first}"));
+        assert_eq!((status, answer["error"]["id"].as_str()), (409, Some("logs_follow")), "{answer}");
+        assert_eq!(fleet.log(&first, 1, 0), "");
+    };
+    eventually("the last run to be told as gone", || (!fleet.task(&third)["reason"].is_null()).then_some(()));
+    waits(&fleet);
+    fleet.kill_agent(0);
+    waits(&fleet);
+    fleet.kill_server();
+    fleet.start_server();
+    fleet.start_agent(0);
+    fleet.environment_is("far", "running");
+    waits(&fleet);
+    // Without its log, as an operator may want it.
+    let (status, answer) = fleet.delete(&format!("/training-tasks/{third}?force=true"));
+    assert_eq!(status, 200, "{answer}");
+
+    proxy.withhold(None);
+    let whole: String = (1..=500).map(|line| format!("line {line}\n")).collect();
+    for task in [&first, &second] {
+        eventually("the whole log", || (fleet.log(task, 1, 0) == whole).then_some(()));
+        eventually("nothing to be left to come", || fleet.task(task)["reason"].is_null().then_some(()));
+        let (status, answer) = fleet.delete(&format!("/training-tasks/{task}"));
+        assert_eq!(status, 200, "{answer}");
+    }
+    let runs_left = || {
+        let clusters = std::fs::read_dir(fleet.agent_data(0)).unwrap().flatten();
+        clusters.filter_map(|it| std::fs::read_dir(it.path().join("runs")).ok()).flatten().count()
+    };
+    eventually("the agent to forget its runs", || (runs_left() == 0).then_some(()));
+    fleet.assert_idle();
+}
+
 /// Beyond every patience of server and agent, for `make test-long`.
 mod long {
     use super::*;

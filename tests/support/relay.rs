@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// It relays for as long as the test's process lives.
@@ -13,15 +13,21 @@ pub struct Relay {
     is_stalled: Arc<AtomicBool>,
     /// The status of its own answers; 0 where it passes all on.
     status: Arc<AtomicU16>,
+    /// A part of the paths that it answers with 502, whatever the others are.
+    withheld: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Relay {
     /// Listens on every address of the loopback; whoever comes is connected to this port of the same address.
     pub fn to(port: u16) -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-        let relay =
-            Self { port: listener.local_addr().unwrap().port(), is_stalled: Arc::default(), status: Arc::default() };
-        let (is_stalled, status) = (relay.is_stalled.clone(), relay.status.clone());
+        let relay = Self {
+            port: listener.local_addr().unwrap().port(),
+            is_stalled: Arc::default(),
+            status: Arc::default(),
+            withheld: Arc::default(),
+        };
+        let (is_stalled, status, withheld) = (relay.is_stalled.clone(), relay.status.clone(), relay.withheld.clone());
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if status.load(Ordering::SeqCst) != 0 {
@@ -29,9 +35,9 @@ impl Relay {
                     continue;
                 }
                 let Ok(server) = TcpStream::connect((client.local_addr().unwrap().ip(), port)) else { continue };
-                let pass_on = |from, to| pass(from, to, is_stalled.clone(), status.clone());
-                pass_on(client.try_clone().unwrap(), server.try_clone().unwrap());
-                pass_on(server, client);
+                let pass_on = |from, to, withheld| pass(from, to, is_stalled.clone(), status.clone(), withheld);
+                pass_on(client.try_clone().unwrap(), server.try_clone().unwrap(), Some(withheld.clone()));
+                pass_on(server, client, None);
             }
         });
         relay
@@ -44,6 +50,11 @@ impl Relay {
     /// Ends what is connected as soon as it says something, and answers all requests with this status; 0 passes them on.
     pub fn answer(&self, status: u16) {
         self.status.store(status, Ordering::SeqCst);
+    }
+
+    /// Answers requests with 502 whose path has this in it; none passes all on.
+    pub fn withhold(&self, path: Option<&'static str>) {
+        *self.withheld.lock().unwrap() = path;
     }
 
     pub fn stall(&self, is_stalled: bool) {
@@ -62,7 +73,18 @@ fn answer(mut client: TcpStream, status: u16) {
     });
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, is_stalled: Arc<AtomicBool>, status: Arc<AtomicU16>) {
+fn pass(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    is_stalled: Arc<AtomicBool>,
+    status: Arc<AtomicU16>,
+    withheld: Option<Arc<Mutex<Option<&'static str>>>>,
+) {
+    let is_withheld = move |piece: &[u8]| {
+        let path = withheld.as_ref().and_then(|withheld| *withheld.lock().unwrap());
+        let head = piece.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        path.is_some_and(|path| String::from_utf8_lossy(head).contains(path))
+    };
     std::thread::spawn(move || {
         let mut piece = [0; 16 * 1024];
         loop {
@@ -73,6 +95,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream, is_stalled: Arc<AtomicBool>, sta
                 Ok(_) if status.load(Ordering::SeqCst) != 0 => {
                     let _ = from.shutdown(Shutdown::Both);
                     break;
+                }
+                Ok(count @ 1..) if is_withheld(&piece[..count]) => {
+                    let _ = to.shutdown(Shutdown::Both);
+                    return answer(from, 502);
                 }
                 Ok(count @ 1..) if to.write_all(&piece[..count]).is_ok() => {}
                 _ => break,

@@ -3629,7 +3629,10 @@ export interface paths {
         /** Forgets a task that is over, with its logs. */
         delete: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Also while the rest of its logs is still to come from its nodes */
+                    force?: boolean;
+                };
                 header?: never;
                 path: {
                     id: string;
@@ -5724,7 +5727,7 @@ export interface components {
             action: components["schemas"]["BulkVerb"];
             /** @description At most 1,000. */
             ids: string[];
-            /** @description For `stop`: at once, without a grace. */
+            /** @description For `stop`: at once, without a grace. For `delete`: also while the rest of the logs is still to come. */
             force?: boolean;
         };
         /** @description What became of one. */

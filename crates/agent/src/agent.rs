@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{ABILITY_STARTS, AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome};
+use fermi_api::link::{
+    ABILITY_STARTS, ABILITY_STREAMS_FOLLOW, AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome,
+};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::run_result::{self, RunResult};
 use fermi_domain::access::RunAs;
@@ -38,10 +40,10 @@ use crate::prepare::{self, PrepareRefusal};
 use crate::probe;
 use crate::retention;
 use crate::run_as;
-use crate::run_registry::{AgentEffect, AgentInput, RunRegistry};
+use crate::run_registry::{AgentEffect, AgentInput, JournalTaken, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
-use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader, WelcomedAs};
+use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader, WelcomedAs, journal_tells_all};
 use crate::wake::{self, Beat, Pulse};
 
 /// An answer of the server that is older renews no lease.
@@ -298,11 +300,12 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 self.apply(AgentInput::KeepersGone(run));
             }
             Event::Swept(ended) => self.swept(ended),
-            Event::Taken(run, kind) => {
-                if kind == UploadKind::Journal {
-                    self.streams.order(UploadOrder::JournalTaken(run.clone()));
-                }
-                self.apply(AgentInput::Taken(run, kind));
+            Event::Taken(run, UploadKind::Streams) => self.apply(AgentInput::StreamsTaken(run)),
+            Event::Taken(run, UploadKind::Journal) => {
+                self.streams.order(UploadOrder::JournalTaken(run.clone()));
+                let tells_all = self.cluster.as_ref().is_some_and(|cluster| journal_tells_all(&cluster.run(&run)));
+                let journal = if tells_all { JournalTaken::TellsAll } else { JournalTaken::LacksAttempts };
+                self.apply(AgentInput::JournalTaken(run, journal));
             }
             // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container. Reaped
             // by this thread alone, which also starts wardens and must not lose one that fails to start.
@@ -360,12 +363,14 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
         self.environment = Some(welcome.environment.clone());
+        let has = |wanted: &str| welcome.abilities.iter().any(|ability| ability == wanted);
+        let streams_may_follow = has(ABILITY_STREAMS_FOLLOW);
         let sender = WelcomedAs {
             environment: welcome.environment.clone(),
             cluster: welcome.cluster.clone(),
-            credential: welcome.credential,
+            credential: welcome.credential.clone(),
             epoch: welcome.epoch.to_string(),
-            takes_starts: welcome.abilities.iter().any(|ability| ability == ABILITY_STARTS),
+            takes_starts: has(ABILITY_STARTS),
         };
         self.client.sender = Some(sender.clone());
         for uploader in [&self.journals, &self.streams] {
@@ -373,7 +378,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
         self.answered(lease::boot_ms());
-        self.apply(AgentInput::Welcomed);
+        self.apply(AgentInput::Welcomed { streams_may_follow });
         Ok(())
     }
 
@@ -494,14 +499,18 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 cluster.delete_run(&run);
             }
             AgentEffect::Send(mut message) => {
-                if let AgentMessage::Gone { run, ended, lease, in_order } = &mut message {
+                if let AgentMessage::Gone { run, streams_follow, ended, lease, in_order } = &mut message {
                     match LastWord::of(&cluster.keepers_lock(run)) {
                         Some(LastWord::InOrder) => *in_order = true,
                         Some(LastWord::LeaseEnded(holder)) => *lease = Some(holder),
                         None => {}
                     }
                     *ended = run_result::result(&cluster.run(run)).map(RunResult::into_event).map(Box::new);
-                    self.tell(AgentNews::Gone { run: run.clone() });
+                    if *streams_follow {
+                        tracing::info!(%run, "a run is gone; what its ranks wrote is still being sent");
+                    } else {
+                        self.tell(AgentNews::Gone { run: run.clone() });
+                    }
                 }
                 self.outbox.send(message);
             }

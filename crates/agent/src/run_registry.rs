@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed};
 use fermi_domain::task::RunKey;
 
-use crate::upload::UploadKind;
-
 /// Where a run stands on this node.
 #[derive(Clone, Debug, PartialEq)]
 enum RunState {
@@ -17,13 +15,26 @@ enum RunState {
     /// A keeper of it lives.
     Alive,
     /// No process of it is left; what it wrote may not be taken yet.
-    Over {
-        journal: bool,
-        streams: bool,
-    },
+    Over(Taken),
     Failed(LaunchFailed),
     /// It must not be started, whoever says so.
     Never,
+}
+
+/// What the server has of a run that is over, or does not want.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Taken {
+    journal: Option<JournalTaken>,
+    streams: bool,
+}
+
+/// What a journal that has been taken tells of the streams beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalTaken {
+    /// Every attempt of which there are files: their bytes are taken whenever they come.
+    TellsAll,
+    /// Not of each: a later launch would take the number of an attempt that nothing has told of, so that its bytes come first.
+    LacksAttempts,
 }
 
 /// What the registry hears.
@@ -36,9 +47,14 @@ pub enum AgentInput {
     Prepared(RunKey),
     Failed(LaunchFailed),
     KeepersGone(RunKey),
-    /// The server has all of it, or does not want it.
-    Taken(RunKey, UploadKind),
-    Welcomed,
+    /// The server has all of its journal, or does not want it.
+    JournalTaken(RunKey, JournalTaken),
+    /// The server has all that its ranks wrote, or does not want it.
+    StreamsTaken(RunKey),
+    Welcomed {
+        /// The server hears that a run is gone before all of its streams have come.
+        streams_may_follow: bool,
+    },
 }
 
 /// What the registry wants done.
@@ -61,6 +77,7 @@ pub enum AgentEffect {
 #[derive(Debug, Default)]
 pub struct RunRegistry {
     runs: BTreeMap<RunKey, RunState>,
+    streams_may_follow: bool,
 }
 
 impl RunRegistry {
@@ -68,7 +85,7 @@ impl RunRegistry {
     pub fn found(&mut self, run: RunKey, found: FoundRun) {
         let state = match found {
             FoundRun::Alive => RunState::Alive,
-            FoundRun::Over => RunState::Over { journal: false, streams: false },
+            FoundRun::Over => RunState::Over(Taken::default()),
             FoundRun::Never => RunState::Never,
         };
         self.runs.insert(run, state);
@@ -79,7 +96,7 @@ impl RunRegistry {
         let alive = |state: &RunState| match state {
             // What is on its way counts as alive: it will be.
             RunState::Fenced(_) | RunState::Preparing | RunState::Alive => Some(true),
-            RunState::Over { .. } | RunState::Never => Some(false),
+            RunState::Over(_) | RunState::Never => Some(false),
             RunState::Failed(_) => None,
         };
         self.runs.iter().filter_map(|(run, state)| Some(KnownRun { run: run.clone(), alive: alive(state)? })).collect()
@@ -102,15 +119,19 @@ impl RunRegistry {
             },
             AgentInput::Failed(failed) => self.failed(failed),
             AgentInput::KeepersGone(run) => self.keepers_gone(run),
-            AgentInput::Taken(run, kind) => self.taken(run, kind),
-            AgentInput::Welcomed => self.runs.iter().filter_map(|(run, state)| last_word(run, state)).collect(),
+            AgentInput::JournalTaken(run, journal) => self.taken(&run, |taken| taken.journal = Some(journal)),
+            AgentInput::StreamsTaken(run) => self.taken(&run, |taken| taken.streams = true),
+            AgentInput::Welcomed { streams_may_follow } => {
+                self.streams_may_follow = streams_may_follow;
+                self.runs.keys().filter_map(|run| self.last_word(run)).collect()
+            }
         }
     }
 
     fn launch(&mut self, assignment: Box<Assignment>) -> Vec<AgentEffect> {
         let run = assignment.run.clone();
-        if let Some(state) = self.runs.get(&run) {
-            return last_word(&run, state).into_iter().collect();
+        if self.runs.contains_key(&run) {
+            return self.last_word(&run).into_iter().collect();
         }
         let age = |key: &RunKey| (key.generation, key.incarnation);
         let is_sibling = |key: &RunKey| key.task == run.task;
@@ -142,14 +163,16 @@ impl RunRegistry {
 
     fn never(&mut self, run: RunKey) -> Vec<AgentEffect> {
         self.runs.insert(run.clone(), RunState::Never);
-        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(gone_message(run))]
+        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(gone_message(run, false))]
     }
 
     fn end(&mut self, run: RunKey, signal: i32) -> Vec<AgentEffect> {
         match self.runs.get(&run) {
             Some(RunState::Alive) => vec![AgentEffect::Signal { run, signal }],
             Some(RunState::Fenced(_) | RunState::Preparing) | None => self.never(run),
-            Some(state) => last_word(&run, state).into_iter().collect(),
+            Some(RunState::Over(_) | RunState::Failed(_) | RunState::Never) => {
+                self.last_word(&run).into_iter().collect()
+            }
         }
     }
 
@@ -176,7 +199,7 @@ impl RunRegistry {
 
     fn keepers_gone(&mut self, run: RunKey) -> Vec<AgentEffect> {
         let Some(state @ RunState::Alive) = self.runs.get_mut(&run) else { return Vec::new() };
-        *state = RunState::Over { journal: false, streams: false };
+        *state = RunState::Over(Taken::default());
         let mut effects = vec![AgentEffect::UploadRest(run.clone())];
         let is_fenced_by = |key: &RunKey| key.task == run.task;
         if self.runs.iter().any(|(key, state)| is_fenced_by(key) && *state == RunState::Alive) {
@@ -193,15 +216,28 @@ impl RunRegistry {
         effects
     }
 
-    fn taken(&mut self, run: RunKey, kind: UploadKind) -> Vec<AgentEffect> {
-        let Some(state) = self.runs.get_mut(&run) else { return Vec::new() };
-        if let RunState::Over { journal, streams } = state {
-            match kind {
-                UploadKind::Journal => *journal = true,
-                UploadKind::Streams => *streams = true,
+    fn taken(&mut self, run: &RunKey, note: impl FnOnce(&mut Taken)) -> Vec<AgentEffect> {
+        let Some(RunState::Over(taken)) = self.runs.get_mut(run) else { return Vec::new() };
+        note(taken);
+        self.last_word(run).into_iter().collect()
+    }
+
+    /// What the server must know of a run that will not change any more; said again whenever it may not have heard. Workers
+    /// wait for the journal, which says how the run ended; the files are kept until all streams have come as well.
+    fn last_word(&self, run: &RunKey) -> Option<AgentEffect> {
+        let follow = match self.runs.get(run)? {
+            RunState::Never | RunState::Over(Taken { journal: Some(_), streams: true }) => false,
+            RunState::Over(Taken { journal: Some(JournalTaken::TellsAll), streams: false })
+                if self.streams_may_follow =>
+            {
+                true
             }
-        }
-        last_word(&run, state).into_iter().collect()
+            RunState::Failed(failed) => {
+                return Some(AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone())));
+            }
+            RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over(_) => return None,
+        };
+        Some(AgentEffect::Send(gone_message(run.clone(), follow)))
     }
 }
 
@@ -214,19 +250,8 @@ pub enum FoundRun {
 }
 
 /// How it ended is read where it is sent.
-fn gone_message(run: RunKey) -> AgentMessage {
-    AgentMessage::Gone { run, ended: None, lease: None, in_order: false }
-}
-
-/// What the server must know of a run that will not change any more; said again whenever it may not have heard.
-fn last_word(run: &RunKey, state: &RunState) -> Option<AgentEffect> {
-    match state {
-        RunState::Over { journal: true, streams: true } | RunState::Never => {
-            Some(AgentEffect::Send(gone_message(run.clone())))
-        }
-        RunState::Failed(failed) => Some(AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()))),
-        RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over { .. } => None,
-    }
+fn gone_message(run: RunKey, streams_follow: bool) -> AgentMessage {
+    AgentMessage::Gone { run, streams_follow, ended: None, lease: None, in_order: false }
 }
 
 #[cfg(test)]
@@ -245,7 +270,7 @@ mod tests {
     }
 
     fn gone(run: &str) -> AgentEffect {
-        AgentEffect::Send(gone_message(key(run)))
+        AgentEffect::Send(gone_message(key(run), false))
     }
 
     const RUN: &str = "task-1-g1-n0-i1";
@@ -253,6 +278,22 @@ mod tests {
     fn alive(registry: &mut RunRegistry, run: &str) {
         assert!(matches!(registry.on(launch(run))[..], [AgentEffect::Prepare(_)]));
         assert_eq!(registry.on(AgentInput::Prepared(key(run))), [AgentEffect::Start(key(run))]);
+    }
+
+    fn follow(run: &str) -> AgentEffect {
+        AgentEffect::Send(gone_message(key(run), true))
+    }
+
+    fn welcomed(registry: &mut RunRegistry, streams_may_follow: bool) -> Vec<AgentEffect> {
+        registry.on(AgentInput::Welcomed { streams_may_follow })
+    }
+
+    fn journal(registry: &mut RunRegistry, journal: JournalTaken) -> Vec<AgentEffect> {
+        registry.on(AgentInput::JournalTaken(key(RUN), journal))
+    }
+
+    fn streams(registry: &mut RunRegistry) -> Vec<AgentEffect> {
+        registry.on(AgentInput::StreamsTaken(key(RUN)))
     }
 
     #[test]
@@ -263,13 +304,49 @@ mod tests {
         assert_eq!(registry.known(), [KnownRun { run: key(RUN), alive: true }]);
         assert_eq!(registry.on(AgentInput::KeepersGone(key(RUN))), [AgentEffect::UploadRest(key(RUN))]);
         assert_eq!(registry.on(launch(RUN)), []);
-        assert_eq!(registry.on(AgentInput::Taken(key(RUN), UploadKind::Streams)), []);
-        assert_eq!(registry.on(AgentInput::Welcomed), []);
-        assert_eq!(registry.on(AgentInput::Taken(key(RUN), UploadKind::Journal)), [gone(RUN)]);
-        assert_eq!(registry.on(AgentInput::Welcomed), [gone(RUN)]);
+        assert_eq!(streams(&mut registry), []);
+        assert_eq!(welcomed(&mut registry, true), []);
+        assert_eq!(journal(&mut registry, JournalTaken::TellsAll), [gone(RUN)]);
+        assert_eq!(welcomed(&mut registry, true), [gone(RUN)]);
         assert_eq!(registry.on(launch(RUN)), [gone(RUN)]);
         assert_eq!(registry.on(AgentInput::Forget(key(RUN))), [AgentEffect::Delete(key(RUN))]);
         assert_eq!(registry.known(), []);
+    }
+
+    #[test]
+    fn a_run_whose_journal_is_taken_frees_its_workers_and_is_kept_until_its_streams_have_come() {
+        let mut registry = RunRegistry::default();
+        welcomed(&mut registry, true);
+        alive(&mut registry, RUN);
+        registry.on(AgentInput::KeepersGone(key(RUN)));
+        assert_eq!(journal(&mut registry, JournalTaken::TellsAll), [follow(RUN)]);
+        assert_eq!(welcomed(&mut registry, true), [follow(RUN)], "a server that is started anew may not have heard");
+        assert_eq!(registry.known(), [KnownRun { run: key(RUN), alive: false }]);
+        // Its task goes on meanwhile.
+        alive(&mut registry, "task-1-g2-n0-i1");
+        assert_eq!(streams(&mut registry), [gone(RUN)]);
+        assert_eq!(registry.on(AgentInput::Forget(key(RUN))), [AgentEffect::Delete(key(RUN))]);
+    }
+
+    #[test]
+    fn the_next_agent_keeps_what_the_last_one_has_not_sent() {
+        let mut registry = RunRegistry::default();
+        registry.found(key(RUN), FoundRun::Over);
+        assert_eq!(welcomed(&mut registry, true), [], "whether the journal was taken is asked first");
+        assert_eq!(journal(&mut registry, JournalTaken::TellsAll), [follow(RUN)]);
+        assert_eq!(streams(&mut registry), [gone(RUN)]);
+    }
+
+    #[test]
+    fn workers_wait_for_streams_that_could_not_be_told_apart_later_and_for_a_server_of_an_earlier_release() {
+        for (streams_may_follow, taken) in [(true, JournalTaken::LacksAttempts), (false, JournalTaken::TellsAll)] {
+            let mut registry = RunRegistry::default();
+            welcomed(&mut registry, streams_may_follow);
+            alive(&mut registry, RUN);
+            registry.on(AgentInput::KeepersGone(key(RUN)));
+            assert_eq!(journal(&mut registry, taken), []);
+            assert_eq!(streams(&mut registry), [gone(RUN)]);
+        }
     }
 
     #[test]
@@ -338,7 +415,7 @@ mod tests {
         let said = AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()));
         assert_eq!(registry.on(AgentInput::Failed(failed)), [AgentEffect::Delete(key(RUN)), said.clone()]);
         assert_eq!(registry.on(launch(RUN)), std::slice::from_ref(&said));
-        assert_eq!(registry.on(AgentInput::Welcomed), [said]);
+        assert_eq!(welcomed(&mut registry, true), [said]);
         assert_eq!(registry.known(), []);
     }
 }

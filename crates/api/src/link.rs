@@ -37,6 +37,8 @@ pub const EPOCH_HEADER: &str = "x-fermi-epoch";
 pub const ABILITY_PREFLIGHT: &str = "preflight";
 /// The ability of servers that take what ranks were started with as a stream.
 pub const ABILITY_STARTS: &str = "starts";
+/// The ability of servers that free the workers of a run before all that its ranks wrote has come.
+pub const ABILITY_STREAMS_FOLLOW: &str = "streamsFollow";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 
@@ -50,9 +52,13 @@ pub enum AgentMessage {
     Heartbeat(Box<Heartbeat>),
     /// Nothing of this run was started, and nothing will be.
     LaunchFailed(LaunchFailed),
-    /// No process of the run is left on this node, and all that it wrote has been taken by the server.
+    /// No process of the run is left on this node, and its journal has been taken by the server.
     Gone {
         run: RunKey,
+        /// Bytes of its streams are still to come: the agent keeps the run, and says this again without it once they have. Said to
+        /// servers alone that have [`ABILITY_STREAMS_FOLLOW`].
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        streams_follow: bool,
         /// How the run ended, by the record beside its journal: on a full disk the journal may lack its last line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<Box<RunEvent>>,

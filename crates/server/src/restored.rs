@@ -8,8 +8,10 @@ use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{RunKey, Task};
 use fermi_store::events::NewEvent;
+use fermi_store::trailing::TrailingRun;
 use fermi_store::{StoreError, Transaction, UpdateError, View, WriteError};
 
+use crate::agents::owner;
 use crate::core::Core;
 
 /// How many names a sentence lists.
@@ -69,6 +71,8 @@ pub struct Comparison {
     pub last_task: u64,
     /// Whether a task has a part on its node, or may have.
     pub has_tasks: bool,
+    /// Runs of which bytes were to come and that the agent does not have any more.
+    pub settled: Vec<RunKey>,
 }
 
 /// Compares an agent's hello with what is stored.
@@ -96,14 +100,26 @@ pub fn compare(
     // What cannot be read cannot say that it wants nothing.
     let mut error = None;
     conclusions.retain(|conclusion| match conclusion {
-        Conclusion::Kill(run) | Conclusion::Forget(run) => !is_unreadable(run).unwrap_or_else(|failed| {
+        Conclusion::Kill(run) => !is_unreadable(run).unwrap_or_else(|failed| {
             error = Some(failed);
             true
         }),
+        // Its agent says when all that was written has come, and is told to forget it then.
+        Conclusion::Forget(run) => match (is_unreadable(run), owner::environment_of(view, run)) {
+            (Ok(is_unreadable), Ok(of_run)) => !is_unreadable && of_run.as_ref() != Some(environment),
+            (Err(failed), _) | (_, Err(failed)) => {
+                error = Some(failed);
+                true
+            }
+        },
         _ => true,
     });
+    let is_settled = |trailing: &TrailingRun| {
+        trailing.environment == *environment && !known.iter().any(|known| known.run == trailing.run)
+    };
+    let settled = view.trailing()?.into_iter().filter(is_settled).map(|trailing| trailing.run).collect();
     let has_tasks = live > 0 || !known.is_empty();
-    error.map_or(Ok(Comparison { conclusions, last_task: last, has_tasks }), Err)
+    error.map_or(Ok(Comparison { conclusions, last_task: last, has_tasks, settled }), Err)
 }
 
 /// What a hello tells of tasks that the database may not know.
@@ -207,6 +223,11 @@ fn pass_over(tx: &mut Transaction<'_>, run: &RunKey, now_ms: u64) -> Result<(), 
 /// Nothing is expected of an environment any more: it was declared lost, or is forgotten.
 pub fn give_up(tx: &mut Transaction<'_>, environment: &EnvironmentId) -> Result<(), StoreError> {
     tx.remove_strays(environment, None)?;
+    for trailing in tx.trailing()? {
+        if trailing.environment == *environment {
+            tx.remove_trailing(&trailing.run, environment)?;
+        }
+    }
     let mut history = tx.history()?;
     if history.unheard.remove(environment) {
         tx.set_history(&history)?;

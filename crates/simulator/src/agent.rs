@@ -382,7 +382,7 @@ impl World {
                 agent_.environment = Some(environment);
                 agent_.pause_ms = 100;
                 self.server_answered(agent, self.now);
-                self.agent_hears(agent, AgentInput::Welcomed);
+                self.agent_hears(agent, AgentInput::Welcomed { streams_may_follow: true });
                 self.ring_uploads(agent);
             }
             Letter::ToAgent(message) => {
@@ -516,6 +516,7 @@ fn brief_server(message: &ServerMessage) -> String {
 
 fn brief_agent(message: &AgentMessage) -> String {
     match message {
+        AgentMessage::Gone { run, streams_follow: true, .. } => format!("gone {run}, streams follow"),
         AgentMessage::Gone { run, .. } => format!("gone {run}"),
         AgentMessage::LaunchFailed(failed) => format!("launch failed {}", failed.run),
         AgentMessage::Hello(_)

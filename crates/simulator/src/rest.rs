@@ -12,6 +12,7 @@ impl World {
             task.phase.is_final() && task.is_swept() || task.phase == TaskPhase::Queued && task.reason.is_some()
         }) && self.keepers.iter().all(|keepers| !keepers.is_up && keepers.alive.is_empty())
             && self.server.placeable(self.now).is_none()
+            && self.server.database.trailing.is_empty()
     }
 
     /// Once faults have ended every task ends, or says what it waits for; nothing is left, and the logs are whole.

@@ -76,6 +76,7 @@ impl Server {
     pub(crate) fn give_up(&mut self, environment: &EnvironmentId) {
         self.database.history.unheard.remove(environment);
         self.database.strays.retain(|stray| stray.environment != *environment);
+        self.database.trailing.retain(|_, at| at != environment);
     }
 
     /// An operator ends what was set aside. The answer is what agents are told, by link.

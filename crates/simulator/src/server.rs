@@ -40,6 +40,8 @@ pub struct Database {
     pub(crate) environments: BTreeMap<EnvironmentId, (Environment, Identity)>,
     pub(crate) history: History,
     pub(crate) strays: Vec<StrayRun>,
+    /// Runs that are gone and of which bytes still come.
+    pub(crate) trailing: BTreeMap<RunKey, EnvironmentId>,
     /// Those that an operator has declared lost, until they are back.
     lost: BTreeSet<EnvironmentId>,
     next_environment: u32,
@@ -208,13 +210,13 @@ impl Server {
         now: u64,
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
-        let (run, input) = match message {
-            AgentMessage::Gone { run, lease, in_order, .. } => {
-                (run.clone(), TaskInput::Gone { node: run.node_rank, lease, in_order })
+        let (run, input, follow) = match message {
+            AgentMessage::Gone { run, lease, in_order, streams_follow, .. } => {
+                (run.clone(), TaskInput::Gone { node: run.node_rank, lease, in_order }, streams_follow)
             }
             AgentMessage::LaunchFailed(failed) => {
                 let (node, message) = (failed.run.node_rank, failed.stored());
-                (failed.run, TaskInput::LaunchFailed { node, message })
+                (failed.run, TaskInput::LaunchFailed { node, message }, false)
             }
             AgentMessage::Heartbeat(_)
             | AgentMessage::Hello(_)
@@ -231,11 +233,22 @@ impl Server {
         if is_ours {
             self.apply(&run.task, [input], now, truth)?;
         }
-        match self.is_set_aside(&run) {
+        self.write(now)?;
+        if !follow {
+            self.database.trailing.remove(&run);
+        } else if self.may_deliver(environment, &run) {
+            self.database.trailing.insert(run.clone(), environment.clone());
+        }
+        match follow || self.is_set_aside(&run) {
             true => return Ok(None),
             false => self.database.strays.retain(|stray| stray.run != run || stray.environment != *environment),
         }
         Ok(Some(ServerMessage::Forget { run }))
+    }
+
+    /// Whether bytes of a run may come from an environment: its task is there, and the run was.
+    fn may_deliver(&self, environment: &EnvironmentId, run: &RunKey) -> bool {
+        self.database.tasks.get(&run.task).and_then(|task| task.environment_of(run)) == Some(environment)
     }
 
     fn apply(

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use fermi_agent::run_registry::AgentInput;
+use fermi_agent::run_registry::{AgentInput, JournalTaken};
 use fermi_agent::upload::{GrowingFile, Piece, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
+use fermi_domain::event::RunEvent;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 
@@ -246,12 +247,32 @@ impl World {
             self.at(at, Event::LatePiece { environment, epoch, run, stream, offset, bytes });
         }
         for kind in done {
-            self.agent_hears(index, AgentInput::Taken(run.clone(), kind));
+            let input = match kind {
+                UploadKind::Journal => AgentInput::JournalTaken(run.clone(), self.what_journal_tells(index, run)),
+                UploadKind::Streams => AgentInput::StreamsTaken(run.clone()),
+            };
+            self.agent_hears(index, input);
         }
         if self.server.is_rung {
             self.ring_server();
         }
         next
+    }
+
+    /// Whether ranks were started in each attempt of which there are files, as the journal has it.
+    fn what_journal_tells(&self, index: usize, run: &RunKey) -> JournalTaken {
+        let Some(files) = self.agents[index].folder.runs.get(run) else { return JournalTaken::LacksAttempts };
+        let journal = files.journal.0.borrow();
+        let is_told = |attempt: u32| {
+            self.lines
+                .read(&journal)
+                .any(|event| matches!(event, RunEvent::RankStarted { attempt: told, .. } if *told == attempt))
+        };
+        if files.streams.keys().all(|(attempt, _)| is_told(*attempt)) {
+            JournalTaken::TellsAll
+        } else {
+            JournalTaken::LacksAttempts
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! - how it is kept: `open` (one folder, one server, pragmas), `migrations`, `writer` (one thread, group commit), `reader`
 //!   (snapshots), `transaction` (what a closure gets);
 //! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`groups`], [`leases`], [`runs`], [`datasets`], [`models`],
-//!   [`users`], [`tokens`], [`secrets`], [`owners`], [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
+//!   [`trailing`], [`users`], [`tokens`], [`secrets`], [`owners`], [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
 //! - what is kept in files: [`chunks`];
 //! - what is kept elsewhere: [`backup`], and what a restore leaves behind: [`history`].
 
@@ -29,6 +29,7 @@ pub mod secrets;
 pub mod snapshots;
 pub mod tasks;
 pub mod tokens;
+pub mod trailing;
 pub mod users;
 pub mod webhooks;
 

@@ -33,6 +33,10 @@ impl View<'_> {
             let owner = if is_resting { LogOwner::Over { ended_ms } } else { LogOwner::Live };
             owners.insert(task_id(row.get(0)?), owner);
         }
+        // What would be let go of now would come once more, from its beginning.
+        for trailing in self.trailing()? {
+            owners.entry(trailing.run.task).and_modify(|owner| *owner = LogOwner::Live);
+        }
         Ok(owners)
     }
 

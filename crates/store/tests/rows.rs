@@ -16,6 +16,7 @@ use fermi_domain::{
     model::{ModelNumbers, ShapeSource},
     phase::TaskPhase,
     principal::Principal,
+    retention::LogOwner,
     task::RunKey,
 };
 use fermi_store::{
@@ -29,6 +30,8 @@ use fermi_store::{
     models::{KnownShape, NewModel},
     runs::JournalError,
     snapshots::Snapshot,
+    tasks::Activity,
+    trailing::TrailingRun,
 };
 use support::{change, event, insert, open, read, registration, spec, write};
 
@@ -235,6 +238,39 @@ fn a_piece_of_a_journal_counts_once_together_with_what_it_changed() {
     assert!(read(&store, |view| view.leases()).is_empty());
     assert!(read(&store, |view| view.events(0, &EventFilter::default(), 10)).is_empty());
     assert!(!write(&store, move |tx| tx.delete_task(&task)));
+}
+
+#[test]
+fn a_task_is_not_over_while_bytes_of_a_run_are_to_come() {
+    let (_folder, store) = open();
+    let tasks = [insert(&store, spec("a")).id, insert(&store, spec("b")).id];
+    for id in &tasks {
+        change(&store, id, 1, |task| task.phase = TaskPhase::Succeeded);
+    }
+    let run: RunKey = format!("{}-g1-n0-i1", tasks[0]).parse().unwrap();
+    let environment = EnvironmentId::from("env-001");
+    let (key, at) = (run.clone(), environment.clone());
+    write(&store, move |tx| (0..2).try_for_each(|_| tx.put_trailing(&key, &at)));
+    let activity = |id: &TaskId| {
+        let id = id.clone();
+        read(&store, move |view| view.task_activity(&id))
+    };
+    assert_eq!((activity(&tasks[0]), activity(&tasks[1])), (Activity::Ending, Activity::Over));
+    let owners = read(&store, |view| view.log_owners());
+    assert!(owners[&tasks[0]] == LogOwner::Live && owners[&tasks[1]] != LogOwner::Live);
+    assert_eq!(
+        read(&store, |view| view.trailing()),
+        [TrailingRun { run: run.clone(), environment: environment.clone() }]
+    );
+    let key = run.clone();
+    assert!(!write(&store, move |tx| tx.remove_trailing(&key, &EnvironmentId::from("env-002"))), "another's");
+    let (key, at) = (run.clone(), environment.clone());
+    assert!(write(&store, move |tx| tx.remove_trailing(&key, &at)));
+    assert_eq!(activity(&tasks[0]), Activity::Over);
+    write(&store, move |tx| tx.put_trailing(&run, &environment));
+    let id = tasks[0].clone();
+    assert!(write(&store, move |tx| tx.delete_task(&id)));
+    assert_eq!(read(&store, |view| view.trailing()), []);
 }
 
 #[test]

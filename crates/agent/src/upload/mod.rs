@@ -8,12 +8,14 @@ mod client;
 mod file;
 mod set;
 mod tail;
+mod told;
 mod uploader;
 mod watch;
 
 pub use client::{HttpUploadClient, Piece, PieceAnswer, UploadClient, WelcomedAs};
 pub use file::{Step, UploadFile};
 pub use tail::GrowingFile;
+pub use told::journal_tells_all;
 pub use uploader::{UploadOrder, Uploader};
 
 /// What an uploader sends.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{ABILITY_STARTS, AgentMessage, LINK_PATH, ServerMessage, Welcome};
+use fermi_api::link::{ABILITY_STARTS, ABILITY_STREAMS_FOLLOW, AgentMessage, LINK_PATH, ServerMessage, Welcome};
 use tungstenite::Message;
 
 #[derive(Default)]
@@ -104,7 +104,7 @@ impl PlayedServer {
                             cluster: "c1".into(),
                             heartbeat_ms: 100,
                             credential: None,
-                            abilities: vec![ABILITY_STARTS.to_owned()],
+                            abilities: [ABILITY_STARTS, ABILITY_STREAMS_FOLLOW].map(str::to_owned).into(),
                         };
                         let text = serde_json::to_string(&ServerMessage::Welcome(welcome)).unwrap();
                         socket.send(Message::text(text)).unwrap();

@@ -144,8 +144,9 @@ impl Client {
         self.post(&task_path(id, "/clone"), request)
     }
 
-    pub fn delete_task(&self, id: &str) -> Got<Value> {
-        self.delete(&task_path(id, ""), &Query::new())
+    /// `force`: also while the rest of its logs is still to come.
+    pub fn delete_task(&self, id: &str, force: bool) -> Got<Value> {
+        self.delete(&task_path(id, ""), &Query::new().with_some("force", force.then_some(true)))
     }
 
     pub fn bulk(&self, request: &BulkRequest) -> Got<BulkAnswer> {

@@ -109,7 +109,7 @@ pub struct BulkRequest {
     pub action: BulkVerb,
     /// At most 1,000.
     pub ids: Vec<String>,
-    /// For `stop`: at once, without a grace.
+    /// For `stop`: at once, without a grace. For `delete`: also while the rest of the logs is still to come.
     #[serde(default)]
     pub force: bool,
 }

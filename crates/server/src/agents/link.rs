@@ -8,7 +8,10 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use fermi_api::link::{ABILITY_STARTS, AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
+use fermi_api::link::{
+    ABILITY_STARTS, ABILITY_STREAMS_FOLLOW, AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage,
+    Welcome,
+};
 use fermi_domain::access::Peer;
 use fermi_domain::environment::is_name;
 use fermi_domain::fleet::{self, Conclusion, OFFLINE_AFTER};
@@ -23,7 +26,7 @@ use tracing::Instrument;
 
 use super::admission::AdmissionRefusal;
 use super::registration::{Arrival, Entry, Registered, register};
-use super::{bounds, dataset, identity};
+use super::{bounds, dataset, identity, owner};
 use crate::caller::Shower;
 use crate::core::Core;
 use crate::http::Newcomer;
@@ -64,7 +67,7 @@ async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, newcomer: Newc
                 epoch: core.restored().history.epoch,
                 heartbeat_ms: HEARTBEAT_MS,
                 credential: admitted.credential.clone(),
-                abilities: vec![ABILITY_STARTS.to_owned()],
+                abilities: [ABILITY_STARTS, ABILITY_STREAMS_FOLLOW].map(str::to_owned).into(),
             };
             let span = tracing::info_span!("agent", environment = %id);
             let session = async {
@@ -75,7 +78,9 @@ async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, newcomer: Newc
                         Err(error) => {
                             tracing::error!(%error, "an agent's runs could not be compared with what is stored");
                         }
-                        Ok(tasks) => {
+                        // Sent before anything that others say: none of it may be lost, however much there is.
+                        Ok((_, messages)) if !send_all(&mut socket, &messages).await => {}
+                        Ok((tasks, _)) => {
                             core.bells().placement.notify_one();
                             // A node of which no task wants anything needs no look at all tasks.
                             if tasks == TasksThere::Some {
@@ -120,6 +125,15 @@ fn refused(refusal: &AdmissionRefusal, cluster: Option<&str>) -> ServerMessage {
 async fn send(socket: &mut WebSocket, message: &ServerMessage) -> bool {
     let Ok(text) = serde_json::to_string(message) else { return false };
     socket.send(Message::Text(text.into())).await.is_ok()
+}
+
+async fn send_all(socket: &mut WebSocket, messages: &[ServerMessage]) -> bool {
+    for message in messages {
+        if !send(socket, message).await {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whom the server has admitted.
@@ -185,41 +199,51 @@ enum TasksThere {
 }
 
 /// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end, and
-/// those that the database has never launched are set aside.
-async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<TasksThere, StoreError> {
-    let Admitted { environment, connection, .. } = agent;
+/// those that the database has never launched are set aside. Gives what the agent is to be told.
+async fn compare_runs(
+    core: &Core,
+    agent: &Admitted,
+    hello: &Hello,
+) -> Result<(TasksThere, Vec<ServerMessage>), StoreError> {
+    let Admitted { environment, .. } = agent;
     // It speaks of another server's runs, and says hello again once it has looked for those of this one.
     if hello.cluster.as_deref().is_some_and(|cluster| cluster != core.store().cluster()) {
-        return Ok(TasksThere::None);
+        return Ok((TasksThere::None, Vec::new()));
     }
     // Nothing of before a start of the machine can live on it.
     let seen = if agent.is_new_boot { Some(Vec::new()) } else { hello.seen.clone() };
     let (at, runs) = (environment.clone(), hello.runs.clone());
     let compared = core.store().read(move |view| restored::compare(view, &at, &runs, seen.as_deref()));
-    let mut strays = Vec::new();
-    let Comparison { conclusions, last_task, has_tasks } = compared.await?;
+    let (mut strays, mut messages) = (Vec::new(), Vec::new());
+    let Comparison { conclusions, last_task, has_tasks, settled } = compared.await?;
     for conclusion in conclusions {
         match conclusion {
             Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?,
             Conclusion::Unproven(run) => {
                 tracing::warn!(task = %run.task, %run, "an agent does not know a run that may live; it counts as alive");
             }
-            Conclusion::Kill(run) => drop(connection.send(ServerMessage::Kill { run })),
-            Conclusion::Forget(run) => drop(connection.send(ServerMessage::Forget { run })),
+            Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
+            Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
             Conclusion::MovedOn(run) => take_up(core, agent, run).await?,
             Conclusion::SetAside(known) => strays.push(known),
         }
     }
     for stray in &core.restored().strays {
         if stray.environment == *environment && stray.ending {
-            connection.send(ServerMessage::Kill { run: stray.run.clone() });
+            messages.push(ServerMessage::Kill { run: stray.run.clone() });
         }
     }
     let is_later = |task: &TaskId| fleet::number(task).is_some_and(|number| number > last_task);
     let later_task = hello.newest_task.clone().filter(is_later);
     let told = Told { strays, later_task, names_cluster: hello.cluster.is_some() };
+    if !settled.is_empty() {
+        let at = environment.clone();
+        let removed =
+            core.store().write(move |tx| settled.iter().try_for_each(|run| tx.remove_trailing(run, &at).map(drop)));
+        removed.await.map_err(WriteError::<StoreError>::flatten)?;
+    }
     restored::note_hello(core, environment, told).await?;
-    Ok(if has_tasks { TasksThere::Some } else { TasksThere::None })
+    Ok((if has_tasks { TasksThere::Some } else { TasksThere::None }, messages))
 }
 
 /// A launch of a task runs that the database does not know: the task goes on with it.
@@ -253,13 +277,19 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
                 }
                 match message {
                     Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
-                        Ok(message) => {
-                            if let Err(error) = receive(core, agent, message).await {
+                        Ok(message) => match receive(core, agent, message).await {
+                            Ok(None) => {}
+                            Ok(Some(answer)) => {
+                                if !send(socket, &answer).await {
+                                    return;
+                                }
+                            }
+                            Err(error) => {
                                 // What is not stored is not acknowledged: the agent dials again and says it once more.
                                 tracing::error!(%error, "what an agent said could not be stored");
                                 return;
                             }
-                        }
+                        },
                         // A newer agent may send more than we know.
                         Err(error) => tracing::warn!(%error, "a message of an agent is not understood"),
                     },
@@ -278,40 +308,46 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
     }
 }
 
-async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result<(), StoreError> {
+/// Takes in what an agent says, and gives the answer, if there is one.
+async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result<Option<ServerMessage>, StoreError> {
     let Admitted { environment, connection, .. } = agent;
-    let (run, inputs) = match message {
+    let (run, inputs, streams) = match message {
         AgentMessage::Heartbeat(heartbeat) => {
             core.hub().beat(environment, connection.number, bounds::within(*heartbeat));
-            return Ok(());
+            return Ok(None);
         }
         AgentMessage::LaunchFailed(failed) => {
             let (node, message) = (failed.run.node_rank, failed.stored());
-            (failed.run, vec![TaskInput::LaunchFailed { node, message }])
+            (failed.run, vec![TaskInput::LaunchFailed { node, message }], Streams::Settled)
         }
-        AgentMessage::Gone { run, ended, lease, in_order } => {
+        AgentMessage::Gone { run, streams_follow, ended, lease, in_order } => {
             let node = run.node_rank;
             let ended = ended.map(|event| TaskInput::Ended { node, event });
-            (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect())
+            let streams = if streams_follow { Streams::Follow } else { Streams::Settled };
+            (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect(), streams)
         }
         AgentMessage::Probed { number, found } => {
             core.hub().probed(environment, number, found);
-            return Ok(());
+            return Ok(None);
         }
         AgentMessage::DatasetLooked { run, version, seen } => {
-            return dataset::looked(core, (environment, &agent.principal), run, version, seen).await;
+            return dataset::looked(core, (environment, &agent.principal), run, version, seen).await.map(|()| None);
         }
         AgentMessage::Preflight { number, news } => {
             core.hub().preflight_said(environment, number, news);
-            return Ok(());
+            return Ok(None);
         }
-        AgentMessage::Hello(_) => return Ok(()),
+        AgentMessage::Hello(_) => return Ok(None),
     };
-    apply(core, agent, &run, inputs).await?;
+    let key = run.clone();
+    apply_with(core, agent, &run, inputs, move |tx, at| note_streams(tx, at, &key, streams)).await?;
     core.hub().forget(environment, &run);
+    if streams == Streams::Follow {
+        return Ok(None);
+    }
     if let Some(stray) = core.restored().stray(&run) {
         if !stray.ending {
-            return Ok(());
+            return Ok(None);
         }
         let (at, key) = (environment.clone(), run.clone());
         let removed = core.store().write(move |tx| tx.remove_strays(&at, Some(&key))).await;
@@ -320,15 +356,48 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
         core.ring();
     }
     // The agent deletes what it has of the run: only what is stored is acknowledged.
-    connection.send(ServerMessage::Forget { run });
-    Ok(())
+    Ok(Some(ServerMessage::Forget { run }))
+}
+
+/// What is to come of what the ranks of a run wrote that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Streams {
+    Follow,
+    Settled,
+}
+
+fn note_streams(
+    tx: &mut Transaction<'_>,
+    environment: &EnvironmentId,
+    run: &RunKey,
+    streams: Streams,
+) -> Result<(), StoreError> {
+    match streams {
+        Streams::Settled => tx.remove_trailing(run, environment).map(drop),
+        // Of a task that was deleted, or of another machine's run, nothing is taken.
+        Streams::Follow if owner::environment_of(tx, run)?.as_ref() != Some(environment) => Ok(()),
+        Streams::Follow => tx.put_trailing(run, environment),
+    }
 }
 
 /// Lets something happen to the task of a run, if the run is of its present launch and belongs to this environment.
 async fn apply(core: &Core, agent: &Admitted, run: &RunKey, inputs: Vec<TaskInput>) -> Result<(), StoreError> {
+    apply_with(core, agent, run, inputs, |_, _| Ok(())).await
+}
+
+/// The same, with what is noted in the same transaction, whatever has become of the task.
+async fn apply_with(
+    core: &Core,
+    agent: &Admitted,
+    run: &RunKey,
+    inputs: Vec<TaskInput>,
+    note: impl FnOnce(&mut Transaction<'_>, &EnvironmentId) -> Result<(), StoreError> + Send + 'static,
+) -> Result<(), StoreError> {
+    let environment = agent.environment.clone();
     let cause = Cause { principal: agent.principal.clone(), now_ms: core.now_ms() };
     let key = run.clone();
     let work = move |tx: &mut Transaction<'_>| {
+        note(tx, &environment)?;
         let task = tx.task(&key.task)?;
         let node = task.as_ref().and_then(|task| task.value.node_of(&key));
         if node.is_none_or(|node| !cause.principal.is_agent_of(&node.environment)) {

@@ -9,7 +9,7 @@ pub(crate) mod identity;
 mod journal;
 mod journal_lines;
 mod link;
-mod owner;
+pub(crate) mod owner;
 mod registration;
 mod sender;
 mod snapshots;

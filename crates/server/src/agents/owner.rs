@@ -55,7 +55,7 @@ pub fn refused(principal: &Principal, run: &RunKey) -> Response {
 }
 
 /// Known without reading the task once a piece of the run's journal has come.
-fn environment_of(view: &View<'_>, run: &RunKey) -> Result<Option<EnvironmentId>, StoreError> {
+pub fn environment_of(view: &View<'_>, run: &RunKey) -> Result<Option<EnvironmentId>, StoreError> {
     if let Some(environment) = view.environment_of_run(run)? {
         return Ok(Some(environment));
     }

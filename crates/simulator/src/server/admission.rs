@@ -7,7 +7,7 @@ use fermi_api::link::ServerMessage;
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
 use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Introduction, KnownRun, SUSPECT_AFTER, Standing};
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::task::TaskInput;
+use fermi_domain::task::{RunKey, TaskInput};
 use fermi_domain::units::Bytes;
 
 use super::{Server, Session, StoreDown, WORKERS};
@@ -94,6 +94,8 @@ impl Server {
                 }
                 Conclusion::Unproven(_) => {}
                 Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
+                // Its agent says when all that it wrote has come.
+                Conclusion::Forget(run) if self.may_deliver(&id, &run) => {}
                 Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
                 Conclusion::MovedOn(run) => {
                     let task = run.task.clone();
@@ -108,6 +110,8 @@ impl Server {
             }
         }
         self.note_hello(&id, &strays);
+        let is_there = |run: &RunKey| hello.runs.iter().any(|known| known.run == *run);
+        self.database.trailing.retain(|run, at| *at != id || is_there(run));
         Ok(Welcomed { environment: id, credential: issued, messages, to_be_asked_again })
     }
 

@@ -56,7 +56,8 @@ impl Server {
 
     pub fn delete(&mut self, id: &TaskId, now: u64) -> Result<(), StoreDown> {
         self.write(now)?;
-        let can = self.database.tasks.get(id).is_some_and(|task| task.phase.is_final() && task.is_swept());
+        let is_over = self.database.tasks.get(id).is_some_and(|task| task.phase.is_final() && task.is_swept());
+        let can = is_over && !self.database.trailing.keys().any(|run| run.task == *id);
         if can {
             self.database.tasks.remove(id);
             self.deleted.insert(id.clone());

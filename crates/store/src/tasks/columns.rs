@@ -95,7 +95,7 @@ impl TaskBrief {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     Going,
-    /// It is over, and processes of it may still write.
+    /// It is over, and processes of it may still write, or what they wrote is still to come.
     Ending,
     /// Nothing will come any more; also of a task that was deleted.
     Over,

@@ -50,8 +50,8 @@ impl View<'_> {
         let Some((phase, standing)) = found else { return Ok(Activity::Over) };
         Ok(match (phase_of(phase)?.is_final(), standing == Standing::Resting as i64) {
             (false, _) => Activity::Going,
-            (true, false) => Activity::Ending,
-            (true, true) => Activity::Over,
+            (true, true) if self.trailing_of(id)?.is_empty() => Activity::Over,
+            (true, _) => Activity::Ending,
         })
     }
 }
@@ -133,6 +133,9 @@ impl Transaction<'_> {
     pub fn delete_task(&mut self, id: &TaskId) -> Result<bool, StoreError> {
         let Some(seq) = task_seq(id) else { return Ok(false) };
         self.connection.prepare_cached("DELETE FROM events WHERE task_seq = ?1")?.execute([seq])?;
+        for trailing in self.trailing_of(id)? {
+            self.remove_trailing(&trailing.run, &trailing.environment)?;
+        }
         // Everything else refers to the task and goes with it.
         Ok(self.connection.prepare_cached("DELETE FROM tasks WHERE seq = ?1")?.execute([seq])? > 0)
     }

@@ -12,6 +12,9 @@ pub struct DeleteFlags {
     /// Their ids, numbers or names, or last for the newest
     #[arg(required = true)]
     tasks: Vec<String>,
+    /// Also while the rest of their logs is still to come
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     ask: AskFlags,
 }
@@ -20,7 +23,7 @@ pub fn execute(flags: &DeleteFlags) -> Outcome {
     let client = flags.ask.connect()?;
     let tasks = find::ids(&client, &flags.tasks)?;
     for task in &tasks {
-        let answer = client.delete_task(task)?;
+        let answer = client.delete_task(task, flags.force)?;
         if !flags.ask.printed(&answer) {
             speech::say(&format!("{task}: {}\n", answer.message));
         }

@@ -1,6 +1,6 @@
 //! What is done with tasks: stop, restart, delete; one at a time or many.
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use fermi_api::v1::{
     Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, Empty, Envelope, Failure, StopRequest,
@@ -14,7 +14,7 @@ use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
 use tracing::Instrument;
 
-use super::view;
+use super::{trailing, view};
 use crate::access::permit;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -22,6 +22,7 @@ use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
 use crate::http::idempotency::{Key, once};
+use crate::http::params::Params;
 use crate::lifecycle::{self, Cause, Changed, to_the_end};
 
 /// How many tasks one bulk request may name.
@@ -60,18 +61,26 @@ pub async fn restart(
 }
 
 /// Forgets a task that is over, with its logs.
-#[utoipa::path(delete, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/training-tasks/{id}", tag = "training-tasks",
+    params(("id" = String, Path),
+        ("force" = Option<bool>, Query, description = "Also while the rest of its logs is still to come from its nodes")),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn delete(State(core): State<Core>, Caller(caller): Caller, TaskPath(id): TaskPath) -> Reply {
+pub async fn delete(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    TaskPath(id): TaskPath,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let verb = Verb::Delete { force: Params::read(query.as_deref(), &["force"])?.flag("force")? };
     let (removed, cause) = (id.clone(), Cause { principal: caller, now_ms: core.now_ms() });
     to_the_end(async move {
-        core.store().write(move |tx| act(tx, &removed, Verb::Delete, &cause)).await.map_err(WriteError::flatten)?;
+        core.store().write(move |tx| act(tx, &removed, verb, &cause)).await.map_err(WriteError::flatten)?;
         tracing::info!(task = %id, "a task was deleted");
         forget_streams(&core, vec![id]).await;
         Ok::<_, ApiProblem>(())
     })
     .await?;
-    EnvelopeAnswer::said(Verb::Delete.done(), &Empty {})
+    EnvelopeAnswer::said(verb.done(), &Empty {})
 }
 
 /// Does one thing with many tasks; each is answered for itself.
@@ -95,7 +104,7 @@ pub async fn bulk(
     let verb = match action {
         BulkVerb::Stop => Verb::Stop { force },
         BulkVerb::Restart => Verb::Restart,
-        BulkVerb::Delete => Verb::Delete,
+        BulkVerb::Delete => Verb::Delete { force },
     };
     EnvelopeAnswer::ok(&act_on_all(&core, ids, verb, caller, language(&headers)).await?)
 }
@@ -126,7 +135,7 @@ pub async fn act_on_all(
     };
     let done = to_the_end(async move {
         let (done, _) = core.change(work, |(_, changes)| changes).await.map_err(WriteError::<ApiProblem>::flatten)?;
-        if matches!(verb, Verb::Delete) {
+        if matches!(verb, Verb::Delete { .. }) {
             let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
             forget_streams(&core, gone).await;
         }
@@ -157,9 +166,14 @@ fn answer_for(
 
 #[derive(Clone, Copy, Debug)]
 pub enum Verb {
-    Stop { force: bool },
+    Stop {
+        force: bool,
+    },
     Restart,
-    Delete,
+    /// `force`: what ranks wrote and has not come yet goes with it.
+    Delete {
+        force: bool,
+    },
 }
 
 impl Verb {
@@ -167,7 +181,7 @@ impl Verb {
         match self {
             Self::Stop { .. } => Action::Stop,
             Self::Restart => Action::Restart,
-            Self::Delete => Action::Delete,
+            Self::Delete { .. } => Action::Delete,
         }
     }
 
@@ -175,7 +189,7 @@ impl Verb {
         match self {
             Self::Stop { .. } => Text::new("已请求停止", "the task is being stopped"),
             Self::Restart => Text::new("已请求重新启动", "the task is started again"),
-            Self::Delete => Text::new("已删除", "the task was deleted"),
+            Self::Delete { .. } => Text::new("已删除", "the task was deleted"),
         }
     }
 }
@@ -216,18 +230,31 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
             lifecycle::check_references(tx, &task.spec, &owner)?;
             TaskInput::RestartAsked
         }
-        Verb::Delete => return remove(tx, task, cause),
+        Verb::Delete { force } => return remove(tx, task, force, cause),
     };
     Ok(lifecycle::apply(tx, id, [input], cause)?)
 }
 
-fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, ApiProblem> {
+fn remove(tx: &mut Transaction<'_>, task: Task, force: bool, cause: &Cause) -> Result<Changed, ApiProblem> {
     if !task.is_swept() {
         return Err(ApiProblem::conflict(
             "not_swept",
             Text::new("任务的进程正在清理，请稍后再删除", "processes of the task are still being ended"),
         )
         .hint(Text::new("稍后重试", "try again in a moment")));
+    }
+    if let Some(names) = trailing::names(tx, &task.id)?.filter(|_| !force) {
+        return Err(ApiProblem::conflict(
+            "logs_follow",
+            Text::new(
+                format!("{names} 尚未把该任务的日志全部上传"),
+                format!("the task's logs have not all come from {names} yet"),
+            ),
+        )
+        .hint(Text::new(
+            "稍后重试；如不再需要这些日志，带 force=true 删除",
+            "try again in a moment; to do without them, delete it with force=true",
+        )));
     }
     tx.delete_task(&task.id)?;
     let name = &task.spec.name;

@@ -12,4 +12,5 @@ pub mod show;
 pub mod stacks;
 pub mod start;
 mod sweep_point;
+mod trailing;
 pub mod view;

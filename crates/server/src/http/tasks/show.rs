@@ -10,7 +10,7 @@ use fermi_store::StoreError;
 use fermi_store::chunks::StreamName;
 
 use super::view::TaskReader;
-use super::{progress, view};
+use super::{progress, trailing, view};
 use crate::assignment;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -40,6 +40,10 @@ pub async fn show(
         let secret = missing_secret(&core, &task).await?;
         let checked = preflights::hold_of(&core, &task);
         whole.row.reason = core.hold_of(&task).or(checked).or(secret).or(waits).or(whole.row.reason);
+    }
+    if task.phase.is_final() && whole.row.reason.is_none() {
+        let names: Result<_, StoreError> = core.store().read(move |view| trailing::names(view, &id)).await;
+        whole.row.reason = names?.map(|names| trailing::reason(&names));
     }
     EnvelopeAnswer::ok(&whole)
 }
