@@ -98,12 +98,12 @@ test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Mega
 # One process at a time: each test forks its ranks from one interpreter that has imported everything.
 RECIPES := python/tests/recipes
 PYTEST := OMP_NUM_THREADS=1 "$(VENV)/bin/python" -m pytest -q -o cache_dir="$(CACHE)/pytest"
-test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agree, resume, divide; RECIPES=… chooses
+test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn (and do not by lot), agree, resume, divide; RECIPES=… chooses
 	cd python && "$(VENV)/bin/ruff" check .
 	python/tests/types.sh "$(CACHE)" "$(VENV)/bin/python"
 	$(PYTEST) $(RECIPES) || { echo "once more, those that failed:"; $(PYTEST) --last-failed --last-failed-no-failures none $(RECIPES); }
 
-test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX; and the hook in scripts of six kinds
+test-recipes-long: venv ## All of them: ZeRO on other ranks in bf16, with LoRA and SGD, notebooks by a kernel, the demo's checks; and the hook in scripts of six kinds
 	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES) python/tests/test_hook.py
 
 # Every parser of what others send: each calls `fermi_mutator::try_all`.

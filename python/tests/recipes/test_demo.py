@@ -138,7 +138,6 @@ def test_main_trains_by_the_words_that_people_know(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "hint: give --mode train" in refused.stderr
 
 
-@pytest.mark.long
 def test_jax_trains_and_goes_on(tmp_path: Path) -> None:
     script = str(ROOT / "scripts/train.py")
     more = ["--set", f"data.cache={tmp_path / 'prepared'}", "--set", "training.save_steps=5"]

@@ -149,7 +149,6 @@ def test_a_policy_without_a_step_is_refused(tmp_path: Path) -> None:
         ppo.train(read(str(config), "ppo"), environment.place_here())
 
 
-@pytest.mark.long
 def test_shuffled_rewards_do_not_rise(tmp_path: Path) -> None:
     steps = run_ranks(1, _train, _settings(tmp_path, 1, recipe__reward="tiny:shuffled_share"))[0]
     assert max(step["metrics"]["reward"] for step in steps) < 0.4

@@ -79,19 +79,14 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {**found, "told": _told(folder / "ddp-1")}
 
 
-@pytest.mark.parametrize("hook", ["fp16", pytest.param("powersgd", marks=pytest.mark.long)])
+@pytest.mark.parametrize("hook", ["fp16", "powersgd"])
 def test_compressed_gradients_go_nearly_the_same_way(hook: str, alone: dict[str, Any], tmp_path: Path) -> None:
     first, second = _trained(tmp_path, "ddp", 2, recipe__ddp_comm_hook=hook, training__gradient_as_bucket_view=True)
     assert first["loss"] == second["loss"]
     assert first["loss"] == pytest.approx(alone["loss"], abs=1e-2)
 
 
-LONG = ("zero1",)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in STRATEGIES]
-)
+@pytest.mark.parametrize("name", STRATEGIES)
 def test_two_ranks_go_the_way_of_one_and_hold_what_they_say(name: str, alone: dict[str, Any], tmp_path: Path) -> None:
     first, second = _trained(tmp_path, name, 2)
     assert first["loss"] == pytest.approx(alone["loss"], abs=1e-4)

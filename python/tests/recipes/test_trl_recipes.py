@@ -74,7 +74,6 @@ def test_dpo_begins_at_its_reference_and_learns(ranks: int, tmp_path: Path) -> N
     assert all(math.isfinite(number) for number in end.values())
 
 
-@pytest.mark.long
 def test_swapped_labels_are_learned_the_other_way_round(tmp_path: Path) -> None:
     config = _preferences(tmp_path)
     swapped = [{**row, "chosen": row["rejected"], "rejected": row["chosen"]} for row in tiny.preferences(96, 1)]
@@ -82,7 +81,6 @@ def test_swapped_labels_are_learned_the_other_way_round(tmp_path: Path) -> None:
     assert run_ranks(1, _train, config, "rm")[0]["eval"][-1]["eval_accuracy"] <= 0.05
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["rm", "dpo"])
 def test_coins_cannot_be_foreseen(algorithm: str, tmp_path: Path) -> None:
     config = _preferences(tmp_path, shuffled=True)
@@ -238,7 +236,6 @@ def test_equal_rewards_change_nothing(tmp_path: Path) -> None:
     assert all(torch.equal(ended[name], value) for name, value in begun.items())
 
 
-@pytest.mark.long
 def test_shuffled_rewards_do_not_rise(tmp_path: Path) -> None:
     first = run_ranks(1, _train, _prompts(tmp_path, "tiny:shuffled_share", 1), "grpo")[0]
     assert max(step["metrics"]["reward"] for step in first["steps"]) < 0.4
