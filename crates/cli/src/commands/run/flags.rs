@@ -206,6 +206,9 @@ pub struct RunFlags {
     /// Processes of all machines, as accelerate counts them
     #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub total_processes: Option<u32>,
+    // mpirun's processes on each node, of which -np says how many start at most.
+    #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub per_node: Option<u32>,
     /// An option of another launcher that is taken and does nothing
     #[arg(long, hide = true)]
     pub without_effect: Vec<String>,

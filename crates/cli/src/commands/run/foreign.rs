@@ -10,6 +10,13 @@ use super::spellings::Given;
 
 const TABLE: &str = include_str!("../../../data/launchers.txt");
 
+/// What stands behind the number of ranks on each node.
+const PER_NODE: &str = ":node";
+/// Behind words of the table: how strictly may follow.
+const STRICTNESS: &str = "[:…]";
+/// mpirun's way to write the value of `--ppr` as one of `--map-by`.
+const PPR: &str = "ppr:";
+
 /// An option of another launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignOption {
@@ -26,6 +33,10 @@ pub enum Takes {
     Anything,
     Number,
     OneOf(Vec<&'static str>),
+    /// One of these in any letters; how strictly stands behind a colon.
+    Policy(Vec<&'static str>),
+    /// mpirun's `2:node`, so many on each node.
+    PerNode,
 }
 
 /// What becomes of it.
@@ -33,6 +44,8 @@ pub enum Takes {
 pub enum Fate {
     /// A flag of `fermi run` means the same.
     Same,
+    /// A flag of `fermi run` does the same, with this difference.
+    SameBut(Text),
     /// It becomes this word, with the value in place of the braces.
     Becomes(&'static str),
     /// A flag of `fermi run` means the same, as far as this tells.
@@ -49,6 +62,22 @@ impl Takes {
             Self::Anything => true,
             Self::Number => value.parse::<f64>().is_ok_and(|number| number.is_finite() && number >= 0.0),
             Self::OneOf(words) => words.contains(&value),
+            Self::Policy(words) => {
+                let policy = value.split(':').next().unwrap_or(value);
+                words.iter().any(|word| word.eq_ignore_ascii_case(policy))
+            }
+            Self::PerNode => {
+                let count = value.strip_suffix(PER_NODE).and_then(|count| count.parse::<u32>().ok());
+                count.is_some_and(|count| count > 0)
+            }
+        }
+    }
+
+    /// What is put in place of the braces.
+    fn spoken<'a>(&self, value: &'a str) -> &'a str {
+        match self {
+            Self::PerNode => value.strip_suffix(PER_NODE).unwrap_or(value),
+            _ => value,
         }
     }
 
@@ -56,7 +85,11 @@ impl Takes {
         match self {
             Self::Anything => Text::new("给出一个值", "give a value"),
             Self::Number => Text::new("请给出不小于 0 的数", "use a number from 0 up"),
-            Self::OneOf(words) => {
+            Self::PerNode => Text::new(
+                "单机上只有 N:node 能决定启动多少 rank，例如 2:node；其他情况用 -np 给出总数",
+                "of such values only N:node says how many ranks start here, such as 2:node; else give the number of all with -np",
+            ),
+            Self::OneOf(words) | Self::Policy(words) => {
                 Text::new(format!("可用的值：{}", words.join("、")), format!("use one of: {}", words.join(", ")))
             }
         }
@@ -69,6 +102,11 @@ pub fn all() -> Vec<ForeignOption> {
     rows.flat_map(options_of).collect()
 }
 
+/// The words of `{a|b}`.
+fn words_of(list: &'static str) -> Vec<&'static str> {
+    list.trim_matches(['{', '}']).split('|').collect()
+}
+
 fn options_of(line: &'static str) -> Vec<ForeignOption> {
     let cells: Vec<&'static str> = line.split(" | ").map(str::trim).collect();
     let [launcher, options, fate, told @ ..] = cells.as_slice() else { return Vec::new() };
@@ -78,6 +116,7 @@ fn options_of(line: &'static str) -> Vec<ForeignOption> {
     };
     let fate = match *fate {
         "same" => Fate::Same,
+        "same but" => Fate::SameBut(text()),
         "in part" => Fate::Partly(text()),
         "no effect" => Fate::NoEffect(text()),
         "refused" => Fate::Refused(text()),
@@ -88,7 +127,9 @@ fn options_of(line: &'static str) -> Vec<ForeignOption> {
         let name = words.next().unwrap_or_default();
         let takes = words.map(|word| match word {
             "N" => Takes::Number,
-            list if list.starts_with('{') => Takes::OneOf(list.trim_matches(['{', '}']).split('|').collect()),
+            "N:node" => Takes::PerNode,
+            list if list.ends_with(STRICTNESS) => Takes::Policy(words_of(list.trim_end_matches(STRICTNESS))),
+            list if list.starts_with('{') => Takes::OneOf(words_of(list)),
             _ => Takes::Anything,
         });
         ForeignOption { launcher, name, takes: takes.collect(), fate: fate.clone() }
@@ -117,23 +158,39 @@ pub fn with_two_hyphens(text: &str) -> Option<String> {
     all().iter().any(is_written_so).then_some(long)
 }
 
+/// The option that is meant by one and its value: `--map-by ppr:2:node` is `--ppr 2:node`.
+fn meant(option: ForeignOption, value: &str) -> (ForeignOption, &str) {
+    let ppr = value.strip_prefix(PPR).filter(|_| option.name == "--map-by");
+    match ppr.and_then(|value| Some((find("--ppr")?, value))) {
+        Some(meant) => meant,
+        None => (option, value),
+    }
+}
+
 /// The words that stand for an option of the table, if it is taken; the values that it needs are drawn from `rest`.
 pub fn taken(given: &Given, rest: &mut impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     let option = find(&given.name)?;
-    if matches!(option.fate, Fate::Same | Fate::Partly(_) | Fate::Refused(_)) {
+    if matches!(option.fate, Fate::Same | Fate::SameBut(_) | Fate::Partly(_) | Fate::Refused(_)) {
         return None;
     }
     let written = given.value.clone().map(OsString::from);
     let values: Vec<OsString> =
         written.into_iter().chain(rest.take(option.takes.len())).take(option.takes.len()).collect();
     let values: Vec<String> = values.iter().map(|value| value.to_string_lossy().into_owned()).collect();
-    if let Some((_, value)) = option.takes.iter().zip(&values).find(|(takes, value)| !takes.fits(value)) {
-        return Some(vec![format!("--refused-value={}={value}", option.name).into()]);
+    let first = values.first().map_or("", String::as_str);
+    let (name, (option, first)) = (option.name, meant(option, first));
+    let is_misfit = |(at, takes): (usize, &Takes)| {
+        let value = if at == 0 { Some(first) } else { values.get(at).map(String::as_str) };
+        value.filter(|value| !values.is_empty() && !takes.fits(value)).map(|_| at)
+    };
+    if let Some(at) = option.takes.iter().enumerate().find_map(is_misfit) {
+        return Some(vec![format!("--refused-value={name}={}", values[at]).into()]);
     }
+    let spoken = option.takes.first().map_or(first, |takes| takes.spoken(first));
     Some(match option.fate {
         // `all` is what every launcher does without the option.
-        Fate::Becomes("--include={}") if values.first().is_some_and(|value| value == "all") => Vec::new(),
-        Fate::Becomes(word) => vec![word.replace("{}", values.first().map_or("", String::as_str)).into()],
+        Fate::Becomes("--include={}") if spoken == "all" => Vec::new(),
+        Fate::Becomes(word) => vec![word.replace("{}", spoken).into()],
         _ => vec![format!("--without-effect={}", option.name).into()],
     })
 }
@@ -166,7 +223,10 @@ pub fn partly(name: &str, parts: &[&str]) -> Option<Text> {
 /// A value that no launcher would take.
 pub fn refuse_values(values: &[String]) -> Result<(), RunProblem> {
     let Some((name, value)) = values.first().and_then(|text| text.split_once('=')) else { return Ok(()) };
-    let takes = find(name).and_then(|option| option.takes.into_iter().find(|takes| !takes.fits(value)));
+    let takes = find(name).and_then(|option| {
+        let (option, value) = meant(option, value);
+        option.takes.into_iter().find(|takes| !takes.fits(value))
+    });
     Err(bad_value(name, value, takes.unwrap_or(Takes::Anything).expected()))
 }
 

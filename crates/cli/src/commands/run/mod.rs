@@ -76,10 +76,12 @@ pub(super) fn blaming_variables(text: Text) -> Text {
 /// Values of other launchers' options that no launcher would take.
 fn refuse_foreign(flags: &RunFlags) -> Result<(), RunProblem> {
     foreign::refuse_values(&flags.refused_value)?;
-    match flags.start_method.as_deref().filter(|value| !value.is_empty()) {
-        Some(value) => foreign::check("--start-method", value),
-        None => Ok(()),
+    for (name, value) in [("--start-method", &flags.start_method), ("--event-log-handler", &flags.event_log_handler)] {
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            foreign::check(name, value)?;
+        }
     }
+    Ok(())
 }
 
 /// What is said of options that are taken and do nothing.
@@ -101,6 +103,7 @@ fn without_effect(flags: &RunFlags) -> Vec<Text> {
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     spellings::refuse_unknown(&flags.script)?;
     refuse_foreign(&flags)?;
+    let flags = processes::counted(flags)?;
     framework::refuse_elsewhere(&flags)?;
     if flags.use_torchrun {
         return torchrun::replace_this_process(&flags);
@@ -115,8 +118,9 @@ fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
 /// Plans a run whose program is Fermi's own to choose; nothing is started.
 pub(super) fn planned(flags: &RunFlags, machine: &machine::Machine) -> Result<plan::Plan, RunProblem> {
     refuse_foreign(flags)?;
-    framework::refuse_elsewhere(flags)?;
-    plan::plan(flags, machine)
+    let flags = processes::counted(flags.clone())?;
+    framework::refuse_elsewhere(&flags)?;
+    plan::plan(&flags, machine)
 }
 
 /// Runs a plan, or shows it where that was asked for.

@@ -26,6 +26,21 @@ pub fn ranks(
     })
 }
 
+/// mpirun's two counts as one: of so many on each node, `-np` says how many start in all.
+pub fn counted(flags: RunFlags) -> Result<RunFlags, RunProblem> {
+    let Some(most) = flags.per_node else { return Ok(flags) };
+    let asked = flags.nproc_per_node.as_deref().map(|count| (count, count.parse::<u32>()));
+    let processes = match asked {
+        None => most,
+        Some((_, Ok(count))) if count <= most => count,
+        Some((count, _)) => {
+            let (one, other) = (count.to_owned(), most.to_string());
+            return Err(RunProblem::TwoProcessCounts { one, other });
+        }
+    };
+    Ok(RunFlags { nproc_per_node: Some(processes.to_string()), ..flags })
+}
+
 /// How many processes, and whether this is one rank of a world that others start.
 struct Size {
     processes: u32,
@@ -186,6 +201,20 @@ pub fn single_note(flags: &RunFlags, machine: &Machine, places: &[RankPosition])
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_so_many_on_each_node_as_many_start_as_are_asked_for() {
+        let count = |options: &[&str]| {
+            counted(RunFlags::parse_for_test(options)).map(|flags| flags.nproc_per_node.unwrap_or_default())
+        };
+        assert_eq!(count(&["--per-node", "2"]).as_deref(), Ok("2"));
+        assert_eq!(count(&["--np", "1", "--per-node", "2"]).as_deref(), Ok("1"));
+        assert_eq!(count(&["--np", "3"]).as_deref(), Ok("3"));
+        for asked in ["4", "gpu"] {
+            let problem = count(&["--np", asked, "--per-node", "2"]).unwrap_err();
+            assert_eq!(problem, RunProblem::TwoProcessCounts { one: asked.to_owned(), other: "2".to_owned() });
+        }
+    }
 
     #[test]
     fn hosts_of_mpirun_are_this_machine_or_refused() {

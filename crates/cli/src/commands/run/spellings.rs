@@ -275,7 +275,15 @@ mod tests {
         );
         assert_eq!(
             unified("fermi run --mca btl tcp -npernode 2 -tag-output a.py --mca x"),
-            "fermi run --without-effect=--mca --nproc-per-node=2 --tee=3 a.py --mca x"
+            "fermi run --without-effect=--mca --per-node=2 --tee=3 a.py --mca x"
+        );
+        assert_eq!(
+            unified("fermi run --map-by ppr:2:node --map-by NUMA:PE=4 -rank-by slot:fill -ppr 3:node a.py"),
+            "fermi run --per-node=2 --without-effect=--map-by --without-effect=--rank-by --per-node=3 a.py"
+        );
+        assert_eq!(
+            unified("fermi run --map-by ppr:2:socket --ppr node a.py"),
+            "fermi run --refused-value=--map-by=ppr:2:socket --refused-value=--ppr=node a.py"
         );
         assert_eq!(
             unified("fermi run --num_processes 8 --gpu_ids all --mixed_precision=bf16 a.py"),

@@ -104,8 +104,8 @@ mod tests {
             }
             let word = match option.takes.first() {
                 None => option.name.to_owned(),
-                Some(Takes::OneOf(words)) => format!("{}={}", option.name, words[0]),
-                Some(Takes::Anything | Takes::Number) => format!("{}=7", option.name),
+                Some(Takes::OneOf(words) | Takes::Policy(words)) => format!("{}={}", option.name, words[0]),
+                Some(Takes::Anything | Takes::Number | Takes::PerNode) => format!("{}=7", option.name),
             };
             let handed = arguments(&RunFlags::parse_for_test(&[&word]));
             assert!(handed.contains(&OsString::from(&word)), "{word}: {handed:?}");

@@ -117,8 +117,8 @@ impl RunProblem {
                     format!("two different numbers of processes were given: {one} and {other}"),
                 ),
                 Hint::new(
-                    "--nproc-per-node、--num-gpus、-np 和 --world-size 是一回事，只给一个",
-                    "--nproc-per-node, --num-gpus, -np and --world-size mean the same: give one",
+                    "只给一个；同时给出每个节点的数目（mpirun 的 npernode、ppr）时，-np 不能更多",
+                    "give one; beside a number for each node (mpirun's npernode, ppr) -np cannot ask for more",
                 ),
             ),
             Self::NoGpu => advised(

@@ -18,6 +18,8 @@ fn fitting(name: &str, takes: &Takes) -> Vec<String> {
         ("--tee" | "-t" | "--redirects" | "-r", _) => vec!["3".into()],
         ("--rdzv-conf", _) => vec!["timeout=5".into()],
         (_, Takes::Number) => vec!["2".into()],
+        (_, Takes::PerNode) => vec!["2:node".into()],
+        (_, Takes::Policy(words)) => words.iter().map(|word| (*word).to_owned()).chain(["NUMA:PE=2".into()]).collect(),
         (_, Takes::OneOf(words)) => words.iter().map(|word| (*word).to_owned()).collect(),
         (_, Takes::Anything) => vec!["word".into()],
     }
@@ -96,7 +98,7 @@ fn meant(name: &str, value: Option<&String>) -> (String, String) {
 
 /// The flag that a word of the table names, as `fermi run` spells it, and the value that it gets.
 fn becomes(word: &str, value: Option<&String>) -> (String, String) {
-    let word = word.replace("{}", value.map_or("", String::as_str));
+    let word = word.replace("{}", value.map_or("", |value| value.strip_suffix(":node").unwrap_or(value)));
     let (name, value) = word.split_once('=').unwrap_or((&word, "true"));
     let run = RunFlags::augment_args(clap::Command::new("run"));
     let flag = run.get_arguments().find(|flag| flag.get_long() == name.strip_prefix("--"));
@@ -129,7 +131,7 @@ fn has_its_fate(option: &ForeignOption, words: &[String]) {
         assert_eq!(flags.script, [OsString::from("train.py")], "{line:?}");
     };
     match &option.fate {
-        Fate::Same => sets(meant(name, value)),
+        Fate::Same | Fate::SameBut(_) => sets(meant(name, value)),
         Fate::Becomes(word) => sets(becomes(word, value)),
         Fate::Partly(why) | Fate::NoEffect(why) => {
             if matches!(option.fate, Fate::Partly(_)) {
@@ -173,6 +175,11 @@ fn an_option_of_several_launchers_has_one_fate() {
     }
 }
 
+const POLICIES: &str =
+    "use one of: slot, hwthread, core, l1cache, l2cache, l3cache, socket, package, numa, board, node";
+const PER_NODE_ONLY: &str =
+    "of such values only N:node says how many ranks start here, such as 2:node; else give the number of all with -np";
+
 #[test]
 fn nonsense_values_are_refused_with_what_would_be_right() {
     for (words, hint) in [
@@ -181,6 +188,14 @@ fn nonsense_values_are_refused_with_what_would_be_right() {
         (["--num_processes", "many"], "use a number from 0 up"),
         (["--cycle-time-ms", "-1"], "use a number from 0 up"),
         (["-npernode", "x"], "use a number from 0 up"),
+        (["--map-by", "banana"], POLICIES),
+        (["--map-by=banana:2:node", "train.py"], POLICIES),
+        (["-rank-by", "zzz"], POLICIES),
+        (["--map-by", "ppr:2:socket"], PER_NODE_ONLY),
+        (["--map-by", "ppr:0:node"], PER_NODE_ONLY),
+        (["--ppr", "2"], PER_NODE_ONLY),
+        (["--logs-specs", "nonsense"], "use one of: default"),
+        (["--event-log-handler", "nonsense"], "use one of: null, console, dynamic_rendezvous"),
         (["--start_method", "magic"], "use one of: spawn, fork, forkserver"),
         (["--numa-binding", "bogus"], "use one of: node, socket, exclusive, core-complex"),
         (["--bind_to", "l3cache"], "use one of: none, core, hwthread, socket, package, numa"),
@@ -225,6 +240,9 @@ fn section(launcher: &str, language: Language) -> String {
         seen.push(option.fate.clone());
         let told = match &option.fate {
             Fate::Same => continue,
+            Fate::SameBut(how) => {
+                format!("{}{}", say("含义相同，但是：", "the same, but: "), how.in_language(language))
+            }
             Fate::Partly(which) => {
                 format!("{}{}", say("部分相同：", "the same in part: "), which.in_language(language))
             }
