@@ -59,7 +59,11 @@ fn start(flags: &QuickstartFlags) -> Result<ExitCode, QuickstartProblem> {
         return Ok(ExitCode::SUCCESS);
     }
     if flags.print {
-        print(named.unwrap_or(Scenario::Single), &flags.answers, abilities, flags.json);
+        let scenario = named.unwrap_or(Scenario::Single);
+        if let Some(told) = recipe::left_out(scenario, &flags.answers) {
+            speech::say(&format!("fermi: {}\n", told.in_language(speech::language())));
+        }
+        print(scenario, &flags.answers, abilities, flags.json);
         return Ok(ExitCode::SUCCESS);
     }
     if !std::io::stdin().is_terminal() {

@@ -1,7 +1,7 @@
 //! The command for each situation.
 
 use fermi_domain::language::Text;
-use fermi_domain::messages::quickstart::{Scenario, explanation};
+use fermi_domain::messages::quickstart::{QuickstartNews, Scenario, explanation};
 
 /// What the user said, or would say by default.
 #[derive(Clone, Debug, clap::Args)]
@@ -86,6 +86,12 @@ pub fn gpus_of_job(answers: &Answers) -> Option<u32> {
     answers.gpus.parse().ok()
 }
 
+/// What is said of an answer that has no place in the command.
+pub fn left_out(scenario: Scenario, answers: &Answers) -> Option<Text> {
+    let is_left_out = scenario == Scenario::Slurm && gpus_of_job(answers).is_none();
+    is_left_out.then(|| QuickstartNews::SlurmWithoutGpus { given: answers.gpus.clone() }.text())
+}
+
 /// As one would type it.
 pub fn line(command: &[String]) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
@@ -132,7 +138,9 @@ mod tests {
         let all = Abilities { slurm: true, doctor: false };
         let slurm = line(&command(Scenario::Slurm, &answers(""), all));
         assert_eq!(slurm, "fermi run --mode create_slurm --num-nodes 2 train.py");
-        for gpus in ["auto", "gpu", "4"] {
+        for (gpus, is_said) in [("auto", true), ("gpu", true), ("4", false)] {
+            let told = left_out(Scenario::Slurm, &answers(&format!("--gpus {gpus}")));
+            assert_eq!(told.is_some_and(|text| text.en.contains(&format!("'{gpus}'"))), is_said);
             let words = command(Scenario::Slurm, &answers(&format!("--gpus {gpus}")), all);
             let options: Vec<&str> = words[2..words.len() - 1].iter().map(String::as_str).collect();
             let flags = crate::commands::run::RunFlags::parse_for_test(&options);

@@ -89,8 +89,7 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
         for (word, text) in recipe::reasons(command) {
             self.line(&format!("  {word:<18} {}", text.in_language(self.language)));
         }
-        if scenario == Scenario::Slurm && recipe::gpus_of_job(answers).is_none() {
-            let told = QuickstartNews::SlurmWithoutGpus { given: answers.gpus.clone() }.text();
+        if let Some(told) = recipe::left_out(scenario, answers) {
             self.line(&format!("\n{}", told.in_language(self.language)));
         }
         if scenario == Scenario::Several {
