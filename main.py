@@ -52,4 +52,4 @@ if __name__ == "__main__":
     except Refusal as refusal:
         print(refusal.shown(), file=sys.stderr)
         sys.exit(refusal.code)
-    sys.exit(main(given))
+    sys.exit(main(given, prog="main.py --mode prepare" if given[:1] == ["prepare"] else "main.py"))

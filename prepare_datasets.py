@@ -15,4 +15,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 from fermi_train.command import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main(["prepare", *sys.argv[1:]]))
+    sys.exit(main(["prepare", *sys.argv[1:]], prog="prepare_datasets.py"))

@@ -21,7 +21,12 @@ RANK = int(os.environ.get("RANK", "0"))
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESTARTS = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 RESUME = os.environ.get("FERMI_RESUME", "1" if RESTARTS else "0") == "1"
+LOCALE = next((os.environ[n] for n in ("FERMI_LANG", "LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(n)), "")
 HAS_OWN_FOLDER = os.environ.get("FERMI_CHECKPOINT_SHARED") == "0" and os.environ.get("LOCAL_RANK") == "0"
+
+
+def say(zh: str, en: str) -> str:
+    return zh if LOCALE[:2].lower() == "zh" else en
 
 
 def save(state: dict) -> None:
@@ -39,7 +44,8 @@ def load() -> dict:
     if not (RESUME and checkpoint):
         return {"step": 0, "weight": 0.0}
     state = json.loads(checkpoint.read_text())
-    print(f"rank {RANK} resumes at step {state['step']} from {checkpoint.name}", flush=True)
+    step, name = state["step"], checkpoint.name
+    print(say(f"rank {RANK} 从第 {step} 步继续（{name}）", f"rank {RANK} resumes at step {step} from {name}"), flush=True)
     return state
 
 
@@ -51,10 +57,12 @@ def report(step: int, total: int, loss: float) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--steps", type=int, default=50)
-    arguments.add_argument("--save-every", type=int, default=10)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    about = say("检查点与继续训练，只用 Python", "checkpoints and resuming, with nothing but Python")
+    arguments = argparse.ArgumentParser(description=about, add_help=False)
+    arguments.add_argument("-h", "--help", action="help", help=say("显示这段帮助并退出", "show this help and leave"))
+    arguments.add_argument("--steps", type=int, default=50, help=say("训练多少步", "steps to train"))
+    arguments.add_argument("--save-every", type=int, default=10, help=say("每多少步保存一个检查点", "steps between checkpoints"))
+    arguments.add_argument("--crash-at", type=int, help=say("第一次启动到这一步时失败", "fail at this step in the first attempt"))
     args = arguments.parse_args()
 
     state = load()

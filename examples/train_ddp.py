@@ -26,6 +26,12 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESTARTS = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 RESUME = os.environ.get("FERMI_RESUME", "1" if RESTARTS else "0") == "1"
+LOCALE = next((os.environ[n] for n in ("FERMI_LANG", "LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(n)), "")
+
+
+def say(zh: str, en: str) -> str:
+    """In the reader's language; the other examples have this from words.py."""
+    return zh if LOCALE[:2].lower() == "zh" else en
 
 
 def start() -> torch.device:
@@ -97,7 +103,9 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
         ddp.module.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step, first = state["step"], state["epoch"] + 1
-        print(f"[Rank {rank}] resumes at step {step} from {checkpoint.name}", flush=True)
+        name = checkpoint.name
+        told = say(f"[Rank {rank}] 从第 {step} 步继续（{name}）", f"[Rank {rank}] resumes at step {step} from {name}")
+        print(told, flush=True)
     loss = torch.zeros((), device=device)
     for epoch in range(first, epochs):
         sampler.set_epoch(epoch)
@@ -130,12 +138,17 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--epochs", type=int, default=10)
-    arguments.add_argument("--batch-size", type=int, default=int(os.environ.get("FERMI_MICRO_BATCH_SIZE", "32")))
-    arguments.add_argument("--lr", type=float, default=0.001)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
-    arguments.add_argument("--local-rank", "--local_rank", type=int, help="from launchers of old; not needed")
+    about = say("PyTorch DDP 数据并行", "data parallel with PyTorch DDP")
+    arguments = argparse.ArgumentParser(description=about, add_help=False)
+    arguments.add_argument("-h", "--help", action="help", help=say("显示这段帮助并退出", "show this help and leave"))
+    arguments.add_argument("--epochs", type=int, default=10, help=say("训练几轮", "epochs to train"))
+    batch = int(os.environ.get("FERMI_MICRO_BATCH_SIZE", "32"))
+    arguments.add_argument("--batch-size", type=int, default=batch, help=say("每个 rank 的样本数", "samples of each rank"))
+    arguments.add_argument("--lr", type=float, default=0.001, help=say("学习率", "learning rate"))
+    crash = say("第一次启动到这一步时，最后一个 rank 像被 kill -9 一样消失", "the last rank dies, as by kill -9, at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help=crash)
+    of_old = say("旧的启动器会给出，不需要", "from launchers of old; not needed")
+    arguments.add_argument("--local-rank", "--local_rank", type=int, help=of_old)
     args = arguments.parse_args()
     train_ddp(batch_size=args.batch_size, epochs=args.epochs, lr=args.lr, crash_at=args.crash_at)
     # gloo's threads outlive their group; one that still runs when the interpreter ends would abort a finished rank.

@@ -19,6 +19,7 @@ from torch import nn
 
 from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves, withdraw_later
 from reporting import report
+from words import CRASH, SAVE_EVERY, STEPS, Arguments, resumed, say
 
 WIDTH = 64
 
@@ -53,14 +54,14 @@ def configuration(args: argparse.Namespace) -> dict:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--deepspeed_config", help="a JSON of DeepSpeed's")
-    arguments.add_argument("--zero-stage", type=int, default=2, choices=[0, 1, 2, 3])
-    arguments.add_argument("--batch-size", type=int, default=16)
-    arguments.add_argument("--steps", type=int, default=60)
-    arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
-    arguments.add_argument("--local_rank", type=int, help="from DeepSpeed's launcher; LOCAL_RANK says the same")
+    arguments = Arguments(say("DeepSpeed：ZeRO 各阶段与检查点", "DeepSpeed with its ZeRO stages and checkpoints"))
+    arguments.add_argument("--deepspeed_config", help=say("DeepSpeed 的 JSON 配置", "a JSON of DeepSpeed's"))
+    arguments.add_argument("--zero-stage", type=int, default=2, choices=[0, 1, 2, 3], help=say("ZeRO 阶段", "ZeRO stage"))
+    arguments.add_argument("--batch-size", type=int, default=16, help=say("每个 rank 的样本数", "samples of each rank"))
+    arguments.add_argument("--steps", type=int, default=60, help=STEPS)
+    arguments.add_argument("--save-every", type=int, default=20, help=SAVE_EVERY)
+    arguments.add_argument("--crash-at", type=int, help=CRASH)
+    arguments.add_argument("--local_rank", type=int, help=say("由 DeepSpeed 的启动器给出，与 LOCAL_RANK 相同", "from DeepSpeed's launcher; LOCAL_RANK says the same"))
     args = arguments.parse_args()
     deepspeed.init_distributed()
     rank, world = dist.get_rank(), dist.get_world_size()
@@ -73,7 +74,7 @@ def main() -> None:
     if done := chosen("step-*/complete"):
         _, state = engine.load_checkpoint(str(CHECKPOINTS), tag=done.parent.name)
         step = state["step"]
-        print(f"[Rank {rank}] resumes at step {step}", flush=True)
+        print(resumed(rank, step), flush=True)
     withdraw_later(step, rank)
     micro, passes = engine.train_micro_batch_size_per_gpu(), engine.gradient_accumulation_steps()
     dtype = next(engine.module.parameters()).dtype

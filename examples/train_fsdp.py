@@ -6,7 +6,6 @@
 Reads FERMI_CONFIG_FILE (fsdp_config.json) where the launcher wrote one: sharding strategy, mesh, precision, offload.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, Offlo
 
 from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves
 from reporting import report
+from words import CRASH, SAVE_EVERY, STEPS, Arguments, resumed, say
 
 WIDTH = 64
 
@@ -90,15 +90,15 @@ def load(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
         state = torch.load(folder / f"rank-{rank}.pt", weights_only=False)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-    print(f"[Rank {rank}] resumes at step {state['step']} from {folder.name}", flush=True)
+    print(resumed(rank, state["step"], folder.name), flush=True)
     return state["step"]
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--steps", type=int, default=60)
-    arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
+    arguments = Arguments(say("PyTorch FSDP2：每个 rank 只保存自己的分片", "PyTorch FSDP2, each rank saving its own shards"))
+    arguments.add_argument("--steps", type=int, default=60, help=STEPS)
+    arguments.add_argument("--save-every", type=int, default=20, help=SAVE_EVERY)
+    arguments.add_argument("--crash-at", type=int, help=CRASH)
     args = arguments.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda":

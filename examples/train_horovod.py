@@ -4,7 +4,6 @@
     horovodrun --gloo -np 2 python examples/train_horovod.py
 """
 
-import argparse
 import os
 import signal
 
@@ -14,6 +13,7 @@ from torch import nn
 
 from checkpoints import CHECKPOINTS, RESTARTS, chosen, saves
 from reporting import report
+from words import CRASH, SAVE_EVERY, STEPS, Arguments, resumed, say
 
 WIDTH = 32
 
@@ -25,10 +25,10 @@ def save(state: dict) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--steps", type=int, default=100)
-    arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
+    arguments = Arguments(say("Horovod 数据并行", "data parallel with Horovod"))
+    arguments.add_argument("--steps", type=int, default=100, help=STEPS)
+    arguments.add_argument("--save-every", type=int, default=20, help=SAVE_EVERY)
+    arguments.add_argument("--crash-at", type=int, help=CRASH)
     args = arguments.parse_args()
     hvd.init()
     rank, world = hvd.rank(), hvd.size()
@@ -49,7 +49,7 @@ def main() -> None:
     hvd.broadcast_optimizer_state(inner, root_rank=0)
     optimizer = hvd.DistributedOptimizer(inner, named_parameters=model.named_parameters())
     if step:
-        print(f"[Rank {rank}] resumes at step {step}", flush=True)
+        print(resumed(rank, step), flush=True)
     generator = torch.Generator()
     while step < args.steps:
         generator.manual_seed(step * world + rank)

@@ -8,7 +8,6 @@ Process-aware: only process 0 prints, writes progress and saves checkpoints, and
 process of each node saves too; the batch is split by the process count.
 """
 
-import argparse
 import os
 import signal
 import traceback
@@ -23,6 +22,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from checkpoints import CHECKPOINTS, RESTARTS, chosen, saves
 from reporting import report
+from words import CRASH, SAVE_EVERY, STEPS, Arguments, resumed, say
 
 WIDTH = 32
 
@@ -57,11 +57,11 @@ def update(weights: dict, x: jax.Array, y: jax.Array) -> tuple[dict, jax.Array]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--steps", type=int, default=100)
-    arguments.add_argument("--batch-size", type=int, default=128, help="of all processes together")
-    arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
+    arguments = Arguments(say("JAX 多进程数据并行", "data parallel with several JAX processes"))
+    arguments.add_argument("--steps", type=int, default=100, help=STEPS)
+    arguments.add_argument("--batch-size", type=int, default=128, help=say("所有进程合计的样本数", "samples of all processes together"))
+    arguments.add_argument("--save-every", type=int, default=20, help=SAVE_EVERY)
+    arguments.add_argument("--crash-at", type=int, help=CRASH)
     args = arguments.parse_args()
     dist_info = init_distributed_environment()
     rank, world = dist_info["rank"], dist_info["world_size"]
@@ -73,7 +73,7 @@ def main() -> None:
     if checkpoint := chosen("step-*.npz"):
         stored = np.load(checkpoint)
         start, step = {name: stored[name] for name in start}, int(stored["step"])
-        print(f"[Rank {rank}] resumes at step {step} from {checkpoint.name}", flush=True)
+        print(resumed(rank, step, checkpoint.name), flush=True)
     weights = {name: jax.device_put(value.astype(np.float32), whole) for name, value in start.items()}
     local_batch_size = args.batch_size // jax.process_count()
     if micro := os.environ.get("FERMI_MICRO_BATCH_SIZE"):
@@ -106,6 +106,9 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
+    except SystemExit:
+        # Help, or an option that there is not: no process waits yet.
+        raise
     except BaseException:
         # JAX's own way out waits for the other processes, which wait for this one.
         traceback.print_exc()

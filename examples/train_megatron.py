@@ -18,6 +18,7 @@ import torch.distributed as dist
 
 from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves, withdraw_later
 from reporting import report
+from words import CRASH, Arguments, resumed, say
 
 warnings.filterwarnings("ignore")
 VOCABULARY = 128
@@ -63,16 +64,20 @@ def checksum(model: torch.nn.Module) -> float:
 
 def main() -> None:
     # An argument of Megatron-LM's such as --save is not short for one of these.
-    arguments = argparse.ArgumentParser(allow_abbrev=False)
+    about = say("megatron-core 张量并行；选项与 Megatron-LM 同名", "tensor parallel with megatron-core; options are called as Megatron-LM's")
+    arguments = Arguments(about, allow_abbrev=False)
     sizes = {"tensor-model-parallel-size": 1, "pipeline-model-parallel-size": 1, "num-layers": 2, "hidden-size": 32,
              "num-attention-heads": 4, "seq-length": 16, "micro-batch-size": 4, "train-iters": 30, "save-interval": 10}
     for name, usual in sizes.items():
-        arguments.add_argument(f"--{name}", type=int, default=usual)
-    arguments.add_argument("--lr", type=float, default=1e-2)
-    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
+        arguments.add_argument(f"--{name}", type=int, default=usual, help=say(f"默认 {usual}", f"default {usual}"))
+    arguments.add_argument("--lr", type=float, default=1e-2, help=say("学习率", "learning rate"))
+    arguments.add_argument("--crash-at", type=int, help=CRASH)
     args, _ = arguments.parse_known_args()
     if args.pipeline_model_parallel_size > 1:
-        raise SystemExit("this example has no pipeline schedule: give --pipeline-model-parallel-size 1")
+        raise SystemExit(say(
+            "本示例没有流水线调度：请给 --pipeline-model-parallel-size 1",
+            "this example has no pipeline schedule: give --pipeline-model-parallel-size 1",
+        ))
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
@@ -100,7 +105,7 @@ def main() -> None:
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step = state["step"]
-        print(f"[Rank {rank}] resumes at step {step}", flush=True)
+        print(resumed(rank, step), flush=True)
     withdraw_later(step, rank)
     tokens = torch.randint(0, VOCABULARY, (args.micro_batch_size, args.seq_length + 1),
                            generator=torch.Generator().manual_seed(7 + data_rank)).to(device)

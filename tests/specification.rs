@@ -327,6 +327,19 @@ fn the_commands_are_those_of_the_documents() {
     assert_eq!(taken(&documents), written, "tests/specification/extract.py writes commands.json anew");
 }
 
+/// The options of a page with what is said of each: `  --option VALUE    what it is`, in one line or, where the option is long,
+/// in two.
+fn options_of(page: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = page.lines().collect();
+    let options = lines.iter().enumerate().filter(|(_, line)| line.starts_with("  -"));
+    let with_about = options.map(|(at, line)| {
+        let below = || (line.trim(), lines.get(at + 1).copied().unwrap_or_default());
+        let (option, about) = line.trim().split_once("  ").unwrap_or_else(below);
+        (option.to_owned(), about.trim().to_owned())
+    });
+    with_about.collect()
+}
+
 #[test]
 fn the_help_of_what_the_repository_ships_is_there_in_both_languages() {
     let is_chinese = |text: &str| text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
@@ -340,16 +353,11 @@ fn the_help_of_what_the_repository_ships_is_there_in_both_languages() {
         for language in ["en", "zh"] {
             let page = page(language);
             assert_eq!(is_chinese(&page), language == "zh", "{script}: {page}");
-            // `  --option VALUE    what it is`, in one line or, where the option is long, in two.
-            let lines: Vec<&str> = page.lines().collect();
-            for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("  -")) {
-                let about = line
-                    .trim()
-                    .split_once("  ")
-                    .map_or_else(|| lines.get(at + 1).copied().unwrap_or_default(), |it| it.1);
-                let is_right = !about.trim().is_empty()
-                    && (about.contains("training.yaml") || is_chinese(about) == (language == "zh"));
-                assert!(is_right, "{script} in {language}: {line}");
+            let name = script.rsplit('/').next().unwrap();
+            assert!(page.contains(&format!(" {name} ")) || page.contains(&format!("：{name} ")), "{script}: {page}");
+            for (option, about) in options_of(&page) {
+                let is_right = about.contains("training.yaml") || is_chinese(&about) == (language == "zh");
+                assert!(is_right && !about.is_empty(), "{script} in {language}: {option}");
             }
         }
         assert!(
@@ -363,4 +371,61 @@ fn the_help_of_what_the_repository_ships_is_there_in_both_languages() {
     };
     refused("en").says(&["error: there is no mode 'dance'", "hint: give --mode train or --mode prepare"]);
     refused("zh").says(&["错误：没有模式 “dance”", "提示：请使用 --mode train 或 --mode prepare"]);
+}
+
+/// Runs a script in which the libraries that it imports are there, and are nothing.
+const WITHOUT_LIBRARIES: &str = "
+import importlib.abc, importlib.machinery, runpy, sys, types
+class Kind(type):
+    def __getattr__(cls, name):
+        return Nothing
+class Nothing(metaclass=Kind):
+    def __init__(self, *_, **__):
+        pass
+    def __call__(self, *_, **__):
+        return Nothing()
+    def __getattr__(self, name):
+        return Nothing()
+class Library(types.ModuleType):
+    def __getattr__(self, name):
+        return Nothing
+class Libraries(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        if name.split('.')[0] in ('torch', 'numpy', 'jax', 'deepspeed', 'horovod', 'megatron'):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+    def create_module(self, spec):
+        return Library(spec.name)
+    def exec_module(self, module):
+        pass
+sys.meta_path.insert(0, Libraries())
+sys.argv = sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0])
+runpy.run_path(sys.argv[0], run_name='__main__')
+";
+
+#[test]
+fn the_examples_speak_the_readers_language() {
+    let is_chinese = |text: &str| text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
+    let place = Place::new();
+    let examples = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let with_options = |path: &PathBuf| {
+        let is_python = path.extension().is_some_and(|ending| ending == "py");
+        is_python && fs::read_to_string(path).unwrap().contains(".parse_") && !path.ends_with("words.py")
+    };
+    let examples: Vec<PathBuf> = examples.filter(with_options).collect();
+    assert!(examples.len() >= 7, "{examples:?}");
+    for example in examples {
+        for language in ["en", "zh"] {
+            let mut command = place.program(support::python());
+            command.args(["-c", WITHOUT_LIBRARIES]).arg(&example).arg("--help").env("COLUMNS", "200");
+            command.env("FERMI_LANG", language).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUTF8", "1");
+            let page = Run::whole(&mut command).expect(0).out();
+            let options = options_of(&page);
+            assert!(options.len() > 2, "{page}");
+            for (option, about) in options {
+                assert!(!about.is_empty(), "{option} says nothing: {page}");
+                assert_eq!(is_chinese(&about), language == "zh", "{}: {option}", example.display());
+            }
+        }
+    }
 }

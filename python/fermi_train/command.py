@@ -25,8 +25,8 @@ _USAGE = 2
 _NO_MEMORY = "can't allocate memory"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line asks for, and gives the exit code."""
+def main(arguments: Sequence[str] | None = None, prog: str | None = None) -> int:
+    """Does what the command line asks for, and gives the exit code; `prog` is the name of a script that stands for this."""
     environment.prepare_imports()
     _speak_anywhere()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words[:1] == ["prepare"]:
             from . import prepare_flags
 
-            flags = prepare_flags.parse(words[1:])
+            flags = prepare_flags.parse(words[1:], prog or "fermi_train prepare")
             from .preparing import prepare_command
 
             return prepare_command(flags)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from .checking import check_command
 
             return check_command(words[1:])
-        return _train(_flags().parse_args(words))
+        return _train(_flags(prog or "fermi_train").parse_args(words))
     except ModuleNotFoundError as error:
         refusal = refusal_of(error, PREPARING if words[:1] == ["prepare"] else EVERY)
         if refusal is None:
@@ -152,9 +152,9 @@ def _trainer(name: str) -> Any:
     return found
 
 
-def _flags() -> Arguments:
+def _flags(prog: str) -> Arguments:
     about = Text("按 training.yaml 训练模型。", "Train a model from training.yaml.")
-    parser = Arguments(about, prog="fermi_train")
+    parser = Arguments(about, prog=prog)
     parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "the training.yaml")))
     algorithms = Text("算法：sft、rm、dpo、grpo、ppo", "the algorithm: sft, rm, dpo, grpo or ppo")
     parser.add_argument("--algorithm", metavar="NAME", help=str(algorithms))

@@ -9,9 +9,9 @@ from .data.formats import FORMATS
 from .messages import Text
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+def parse(words: list[str], prog: str) -> argparse.Namespace:
     """What the words ask for; leaves the program where they ask for help or for nothing that can be done."""
-    parser = _flags()
+    parser = _flags(prog)
     flags = parser.parse_args(words)
     if not flags.config and not flags.files:
         parser.error(str(Text("请提供数据文件或 --config", "give data files, or --config")))
@@ -20,9 +20,9 @@ def parse(words: list[str]) -> argparse.Namespace:
     return flags
 
 
-def _flags() -> Arguments:
+def _flags(prog: str) -> Arguments:
     about = Text("检查并分词数据。", "Check and tokenise data.")
-    parser = Arguments(about, prog="fermi_train prepare")
+    parser = Arguments(about, prog=prog)
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help=str(Text("JSONL、Parquet、CSV 或文本", "JSONL, Parquet, CSV or text"))
     )
