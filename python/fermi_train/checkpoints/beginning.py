@@ -36,7 +36,10 @@ def begun(run: Run, place: Place, barrier: Callable[[], None]) -> tuple[Store, C
         folders.append(given)
         link = own if own.is_symlink() or not own.exists() or not any(own.iterdir()) else None
     resumes_from = chosen(run.saving.resume, folders, place)
-    _note_the_way_back(run.saving.resume, folder, place)
+    if place.saves and link is None and own.is_symlink() and not own.exists():
+        # The launch that it led to is gone, with all its checkpoints.
+        own.unlink(missing_ok=True)
+    _note_the_way_back(run.saving.resume, resumes_from, folder, place)
     return Store(folder, place, run.saving.limit, barrier, link), resumes_from
 
 
@@ -70,7 +73,7 @@ def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint |
     return inside[-1] if inside else _missing(given)
 
 
-def _note_the_way_back(given: str | None, folder: Path, place: Place) -> None:
+def _note_the_way_back(given: str | None, found: Checkpoint | None, folder: Path, place: Place) -> None:
     """Notes a checkpoint that was named by its path, for a restart before the first save; another beginning removes the note."""
     if place.resume or not place.saves:
         return
@@ -78,9 +81,10 @@ def _note_the_way_back(given: str | None, folder: Path, place: Place) -> None:
     # A full disk loses the note; it never stops a training.
     with suppress(OSError):
         note.unlink(missing_ok=True)
-        if given not in (None, "latest") and place.resume is None and (turn := _newest_turn(folder)):
+        if given != "latest" and found is not None and (turn := _newest_turn(folder)):
             draft = note.with_name(f"{_WENT_BACK}.draft")
-            draft.write_text(json.dumps({"path": given, "turn": turn}), encoding="utf-8")
+            noted = {"given": given, "checkpoint": str(found.folder), "turn": turn}
+            draft.write_text(json.dumps(noted), encoding="utf-8")
             os.replace(draft, note)
 
 
@@ -88,10 +92,10 @@ def _way_back(given: str | None, folder: Path) -> Checkpoint | None:
     """Gives the checkpoint that this run has gone back to; none once it has saved one of its own, and for other runs."""
     try:
         found: Any = json.loads((folder / _WENT_BACK).read_text(encoding="utf-8"))
-        is_here = found["path"] == given and found["turn"] == _newest_turn(folder)
+        is_here = found["given"] == given and found["turn"] == _newest_turn(folder)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return opened(Path(found["path"])) if is_here else None
+    return opened(Path(found["checkpoint"])) if is_here else None
 
 
 def _newest_turn(folder: Path) -> int:

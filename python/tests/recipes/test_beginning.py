@@ -51,6 +51,15 @@ def test_the_experiment_leads_to_the_launch_that_saved_last(tmp_path: Path) -> N
     assert _begun(experiment, tmp_path / "run-4")[1] == 6
 
 
+def test_a_link_to_a_launch_that_is_gone_is_no_folder(tmp_path: Path) -> None:
+    own = tmp_path / "checkpoints"
+    own.symlink_to(tmp_path / "gone")
+    store, found = begun(_run(tmp_path), place_here(), lambda: None)
+    assert found is None
+    _saved(store, 1)
+    assert not own.is_symlink() and (own / "latest").exists()
+
+
 def test_the_step_that_the_launcher_names_is_that_of_its_own_folder(tmp_path: Path) -> None:
     own, launch = tmp_path / "mine/checkpoints", tmp_path / "run-1"
     _saved(Store(own, place_here(), None, lambda: None), 4)
@@ -65,12 +74,14 @@ def test_the_step_that_the_launcher_names_is_that_of_its_own_folder(tmp_path: Pa
 def test_a_run_that_went_back_stays_there_until_it_saves(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     _saved(Store(folder, place_here(), None, lambda: None), 5, 10, 15)
-    named = str(folder / "step-000005")
-    store, step = _begun(tmp_path, folder, named)
-    assert step == 5
+    elsewhere = tmp_path / "elsewhere"
+    _saved(Store(elsewhere, place_here(), None, lambda: None), 3)
     # The launcher names the highest step of the folder, which is of the course that was left.
-    again: dict[str, Any] = {"resume": True, "resume_step": 15, "was_surveyed": True}
-    assert _begun(tmp_path, folder, named, **again)[1] == 5
+    for named, gone_back in ((str(elsewhere), 3), (str(folder / "step-000005"), 5)):
+        store, step = _begun(tmp_path, folder, named)
+        assert step == gone_back
+        again: dict[str, Any] = {"resume": True, "resume_step": 15, "was_surveyed": True}
+        assert _begun(tmp_path, folder, named, **again)[1] == gone_back
     _saved(store, 6)
     assert _begun(tmp_path, folder, named, **again)[1] == 6
     # Another run of the folder, by another word, has not gone back.
