@@ -1,6 +1,7 @@
 //! Disks that fill up, under the real binary: what a run came to is known all the same.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
@@ -262,4 +263,27 @@ fn a_budget_keeps_the_first_bytes_of_a_log_and_counts_the_others() {
     let mut command = fleet.place.fermi(["task", "logs", &id, "--server"]);
     let said = Run::whole(command.arg(format!("http://{}", fleet.address()))).expect(0).out();
     assert!(said.contains("bytes were not kept here") || said.contains("字节未保存"), "{said}");
+}
+
+#[test]
+fn code_that_would_take_the_servers_last_room_is_refused_before_it_does() {
+    if support::is_left_out("mount") {
+        return;
+    }
+    let mut fleet = Fleet::server_with(Some("24m"), &[]);
+    fleet.add("one", 1, &[]);
+    let send = |name: &str, bytes: u64| {
+        let folder = fleet.place.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let random = fs::File::open("/dev/urandom").unwrap();
+        std::io::copy(&mut random.take(bytes), &mut fs::File::create(folder.join("data")).unwrap()).unwrap();
+        let folder = folder.to_str().unwrap();
+        let words = ["task", "create", "--name", name, "--env", "one", "--framework", "command", "--source", folder];
+        fleet.typed("owner", &[&words[..], &["--", "true"]].concat())
+    };
+    let refused = send("large", 23 << 20);
+    assert!(refused.err().contains("the server's disk is full") && refused.code() != Some(0), "{}", refused.err());
+    assert_eq!(readiness(&fleet), (200, String::new()), "the reserve of the database was not touched");
+    send("small", 1 << 20).expect(0);
+    fleet.task_is("task-1", "succeeded");
 }

@@ -69,6 +69,12 @@ impl Disk {
         self.dropped.load(Relaxed)
     }
 
+    /// Whether so many bytes can be written and leave the database its reserve. Looks anew: what was written a moment ago counts.
+    pub fn has_room_for(&self, bytes: u64) -> bool {
+        let space = self.measure();
+        space.free.saturating_sub(bytes) >= DiskReserve::on(self.limits.reserve, space.size).0
+    }
+
     pub fn space(&self) -> DiskSpace {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, space)) = *looked
@@ -76,13 +82,17 @@ impl Disk {
         {
             return space;
         }
-        // A disk that cannot be asked is left to say no by itself.
-        let space = statvfs(&self.folder).map_or(DiskSpace { free: u64::MAX, size: u64::MAX }, |about| DiskSpace {
-            free: about.fragment_size() * about.blocks_available(),
-            size: about.fragment_size() * about.blocks(),
-        });
+        let space = self.measure();
         *looked = Some((Instant::now(), space));
         space
+    }
+
+    fn measure(&self) -> DiskSpace {
+        // A disk that cannot be asked is left to say no by itself.
+        statvfs(&self.folder).map_or(DiskSpace { free: u64::MAX, size: u64::MAX }, |about| DiskSpace {
+            free: about.fragment_size() * about.blocks_available(),
+            size: about.fragment_size() * about.blocks(),
+        })
     }
 
     pub fn reserve(&self) -> DiskReserve {
@@ -171,6 +181,21 @@ impl Disk {
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
+pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_leave_the_database_less_than_its_reserve_does_not_fit() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), DiskLimits::default());
+        let room = disk.space().free.saturating_sub(disk.reserve().0);
+        assert!(!disk.has_room_for(disk.space().free));
+        assert!(!disk.has_room_for(room + (1 << 30)));
+        assert!(room < 1 << 20 || disk.has_room_for(room / 2));
+    }
 }

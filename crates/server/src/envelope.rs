@@ -100,6 +100,15 @@ impl ApiProblem {
         Self::internal(&number)
     }
 
+    /// The disk of the data folder has no room for what was sent.
+    pub fn no_space() -> Self {
+        let text = Text::new("服务器的磁盘已满，未保存任何内容", "the server's disk is full, nothing was stored");
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "no_space", text).hint(Text::new(
+            "在服务器上腾出空间后重试；fermi server status 显示各部分占用",
+            "make room on the server and try again; fermi server status shows what takes it",
+        ))
+    }
+
     fn internal(number: &str) -> Self {
         let text =
             Text::new(format!("服务器内部错误（{number}）"), format!("something went wrong in the server ({number})"));
@@ -160,15 +169,7 @@ impl From<StoreError> for ApiProblem {
             .hint(Text::new("稍后重试", "try again in a moment")),
             error if error.is_full() => {
                 tracing::error!(error = %Chain(&error), "a request failed: the disk is full");
-                Self::new(
-                    StatusCode::INSUFFICIENT_STORAGE,
-                    "no_space",
-                    Text::new("服务器的磁盘已满，未保存任何内容", "the server's disk is full, nothing was stored"),
-                )
-                .hint(Text::new(
-                    "在服务器上腾出空间后重试；fermi server status 显示各部分占用",
-                    "make room on the server and try again; fermi server status shows what takes it",
-                ))
+                Self::no_space()
             }
             error => Self::broken("the store failed", &error),
         }

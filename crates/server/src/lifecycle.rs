@@ -6,8 +6,9 @@ use fermi_domain::language::Text;
 use fermi_domain::messages::RequestRefusal;
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{EventText, PhaseChange, Release, Task, TaskInput, TaskSpec};
+use fermi_domain::task::{EventText, PhaseChange, Release, Source, Task, TaskInput, TaskSpec};
 use fermi_store::events::NewEvent;
+use fermi_store::snapshots;
 use fermi_store::{StoreError, Transaction, UpdateError, View, WriteError};
 use tracing::Instrument;
 
@@ -196,6 +197,11 @@ pub fn check_references(tx: &View<'_>, spec: &TaskSpec, by: &Principal) -> Resul
         && tx.model(id)?.is_none()
     {
         return Err(RequestRefusal::ModelUnknown { id: id.clone() }.into());
+    }
+    if let Some(Source::Snapshot(digest)) = &spec.source
+        && tx.snapshot(&snapshots::bare(digest))?.is_none()
+    {
+        return Err(RequestRefusal::SnapshotUnknown { digest: digest.clone() }.into());
     }
     for (_, name) in spec.secrets() {
         if vault::find(tx, by.user(), name)?.is_none() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use cluster::{CREATE, Cluster};
+use fermi_store::StoreError;
 use fermi_store::chunks::{StreamKind, StreamName};
 use futures_util::StreamExt;
 use serde_json::json;
@@ -349,6 +350,29 @@ async fn a_snapshot_is_kept_by_its_digest() {
     assert_eq!(cluster.send(head).await.status, 200);
     assert_eq!(cluster.get(&format!("/api/v1/snapshots/{digest}")).await.bytes, bytes);
     assert_eq!(cluster.get("/api/v1/snapshots/..%2f..%2ffermi.db").await.status, 404);
+
+    // Who sends it again is about to name it: it counts as sent now.
+    let sent_ms = async || {
+        let read: Result<_, StoreError> = cluster.core.store().read(|view| view.snapshots()).await;
+        read.unwrap()[0].created_ms
+    };
+    let first_ms = sent_ms().await;
+    while cluster.core.now_ms() == first_ms {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(send(digest.clone(), bytes.to_vec()).await.status, 200);
+    assert!(sent_ms().await > first_ms);
+
+    for (named, expected) in [(digest, 200), ("ab".repeat(32), 422)] {
+        let body = json!({
+            "taskName": "x", "command": {"argv": ["a"]}, "distributedConfig": {"nodeIds": ["env-001"]},
+            "source": {"snapshot": format!("sha256:{named}")},
+        });
+        let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await;
+        assert_eq!(came.status, expected, "{}", came.text());
+        let is_refused = came.json()["error"]["id"] == "snapshot_unknown";
+        assert_eq!(is_refused, expected == 422, "{}", came.text());
+    }
 }
 
 #[tokio::test]

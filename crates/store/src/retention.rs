@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::{
     StoreError, Transaction, View,
     row::{signed, unsigned},
+    snapshots::bare,
     tasks::{Standing, task_id},
 };
 
@@ -47,8 +48,7 @@ impl View<'_> {
              WHERE json_extract(document, '$.spec.source.snapshot') IS NOT NULL",
         )?;
         let found = statement.query_map([], |row| row.get::<_, String>(0))?;
-        let bare = |digest: String| digest.strip_prefix("sha256:").map_or(digest.clone(), str::to_owned);
-        Ok(found.map(|digest| digest.map(bare)).collect::<Result<_, _>>()?)
+        Ok(found.map(|digest| digest.map(|digest| bare(&digest))).collect::<Result<_, _>>()?)
     }
 
     pub fn row_counts(&self) -> Result<RowCounts, StoreError> {
@@ -76,8 +76,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Forgets a snapshot whose bytes are gone, unless it was sent anew meanwhile.
+    /// Forgets a snapshot, unless it was sent anew or named by a task meanwhile.
     pub fn delete_snapshot(&mut self, digest: &str, created_ms: u64) -> Result<bool, StoreError> {
+        if self.used_snapshots()?.contains(digest) {
+            return Ok(false);
+        }
         let mut statement =
             self.connection.prepare_cached("DELETE FROM snapshots WHERE digest = ?1 AND created_ms = ?2")?;
         Ok(statement.execute(params![digest, signed(created_ms)])? > 0)

@@ -19,6 +19,11 @@ pub struct Snapshot {
     pub created_ms: u64,
 }
 
+/// The digest by which a snapshot is kept, as a task may name it.
+pub fn bare(digest: &str) -> String {
+    digest.strip_prefix("sha256:").unwrap_or(digest).to_ascii_lowercase()
+}
+
 impl View<'_> {
     pub fn snapshot(&self, digest: &str) -> Result<Option<Snapshot>, StoreError> {
         let mut statement = self
@@ -46,12 +51,21 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
 }
 
 impl Transaction<'_> {
-    /// Notes a snapshot; one that is known already stays as it was. Says whether it is new.
-    pub fn put_snapshot(&mut self, snapshot: &Snapshot) -> Result<bool, StoreError> {
+    /// Notes a snapshot. One that is known already counts as sent now: whoever has sent it again is about to name it.
+    pub fn put_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
         let Snapshot { digest, name, bytes, created_ms } = snapshot;
         let mut statement = self.connection.prepare_cached(
-            "INSERT INTO snapshots (digest, name, bytes, created_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (digest) DO NOTHING",
+            "INSERT INTO snapshots (digest, name, bytes, created_ms) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT (digest) DO UPDATE SET created_ms = excluded.created_ms",
         )?;
-        Ok(statement.execute(params![digest, name, signed(*bytes), signed(*created_ms)])? > 0)
+        statement.execute(params![digest, name, signed(*bytes), signed(*created_ms)])?;
+        Ok(())
+    }
+
+    /// Notes that a snapshot was sent again; nothing where it is not known any more.
+    pub fn renew_snapshot(&mut self, digest: &str, created_ms: u64) -> Result<Option<Snapshot>, StoreError> {
+        let mut statement = self.connection.prepare_cached("UPDATE snapshots SET created_ms = ?2 WHERE digest = ?1")?;
+        statement.execute(params![digest, signed(created_ms)])?;
+        self.snapshot(digest)
     }
 }

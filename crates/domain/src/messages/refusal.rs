@@ -109,6 +109,8 @@ pub enum RequestRefusal {
     },
     /// `policies.onHang` says restart, and `options.hook` leaves the ranks alone.
     HangWithoutHook,
+    /// `policies.warm` asks for parked interpreters, and `options.hook` leaves the ranks alone.
+    WarmWithoutHook,
     DatasetUnknown {
         id: String,
     },
@@ -117,6 +119,9 @@ pub enum RequestRefusal {
     },
     ModelUnknown {
         id: String,
+    },
+    SnapshotUnknown {
+        digest: String,
     },
     LayoutMismatch {
         strategy: Strategy,
@@ -406,6 +411,13 @@ impl RequestRefusal {
                     ),
                 )
             }
+            Self::WarmWithoutHook => (
+                Text::new("备用解释器依靠钩子", "interpreters are kept ready by the hook"),
+                Hint::new(
+                    format!("去掉 {}，或把 {} 设为 off", Setting::Hook, Setting::Warm),
+                    format!("leave {} out, or set {} to off", Setting::Hook, Setting::Warm),
+                ),
+            ),
             Self::HangWithoutHook => (
                 Text::new(
                     "卡住时重启需要钩子：没有它就看不出哪个 rank 卡住",
@@ -464,6 +476,14 @@ impl RequestRefusal {
                 Hint::new("从现有的模型中选择", "choose one of the models that exist")
                     .on_command_line("fermi model list 可查看", "`fermi model list` shows them"),
             ),
+            Self::SnapshotUnknown { digest } => (
+                Text::new(
+                    format!("代码快照“{}”不存在", digest.escape_debug()),
+                    format!("There is no code snapshot '{}'", digest.escape_debug()),
+                ),
+                Hint::new("先上传代码，再创建任务", "send the code first, then create the task")
+                    .on_command_line("--source 会自动上传", "`--source` sends it by itself"),
+            ),
             Self::LayoutMismatch { strategy, ranks, fitting, .. } => (
                 {
                     let (dp, pp, tp) = (strategy.data_parallel, strategy.pipeline_parallel, strategy.tensor_parallel);
@@ -518,9 +538,11 @@ impl RequestRefusal {
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
             Self::CheckpointSignalInvalid { .. } => "policies.stop.checkpoint.signal",
             Self::HangWithoutHook => "policies.onHang",
+            Self::WarmWithoutHook => "policies.warm",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
             Self::ModelUnknown { .. } => "modelId",
+            Self::SnapshotUnknown { .. } => "source.snapshot",
         }
     }
 }
@@ -567,9 +589,11 @@ impl Explained for RequestRefusal {
             Self::SpanTooLong { .. } => "span_too_long",
             Self::CheckpointSignalInvalid { .. } => "checkpoint_signal_invalid",
             Self::HangWithoutHook => "hang_without_hook",
+            Self::WarmWithoutHook => "warm_without_hook",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
             Self::ModelUnknown { .. } => "model_unknown",
+            Self::SnapshotUnknown { .. } => "snapshot_unknown",
             Self::LayoutMismatch { .. } => "layout_mismatch",
         }
     }

@@ -19,12 +19,15 @@ use tokio::io::AsyncWriteExt;
 use tokio_util::io::ReaderStream;
 
 use crate::core::Core;
+use crate::disk::is_full;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, SNAPSHOT};
 use crate::guard::Standing;
 use crate::key_file::keep_name;
 
 /// The largest snapshot.
 const LARGEST: u64 = 512 << 20;
+/// Between two looks at the disk.
+const LOOK_EVERY: u64 = 4 << 20;
 /// The two bytes that every gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -53,11 +56,17 @@ pub async fn take(
     let file = file(&core, &digest);
     let wanted = digest.clone();
     let known: Result<_, StoreError> = core.store().read(move |view| view.snapshot(&wanted)).await;
-    if let Some(known) = known?.filter(|_| file.is_file()) {
-        return answer(&digest, known.bytes);
+    if known?.is_some() && file.is_file() {
+        let (wanted, now_ms) = (digest.clone(), core.now_ms());
+        let renewed = core.store().write(move |tx| tx.renew_snapshot(&wanted, now_ms)).await;
+        if let Some(known) = renewed.map_err(WriteError::<StoreError>::flatten)?.filter(|_| file.is_file()) {
+            return answer(&digest, known.bytes);
+        }
     }
+    let size: Option<u64> = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    must_fit(&core, size.unwrap_or(0).max(LOOK_EVERY))?;
     let part = Part::new(&core.snapshots())?;
-    let size = write(&part.0, body, &digest).await?;
+    let size = write(&core, &part.0, body, &digest).await?;
     standing.ask_again()?;
     let broken = |error: io::Error| ApiProblem::broken("a snapshot could not be kept", &error);
     tokio::fs::rename(&part.0, &file).await.map_err(broken)?;
@@ -98,6 +107,11 @@ pub async fn give(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/gzip"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     Ok(response)
+}
+
+/// What is sent gives way before the database does.
+fn must_fit(core: &Core, bytes: u64) -> Result<(), ApiProblem> {
+    if core.disk().has_room_for(bytes) { Ok(()) } else { Err(ApiProblem::no_space()) }
 }
 
 fn must_be_packed(headers: &HeaderMap) -> Result<(), ApiProblem> {
@@ -144,13 +158,17 @@ impl Drop for Part {
     }
 }
 
-async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, ApiProblem> {
-    let broken = |error: io::Error| ApiProblem::broken("a snapshot cannot be written", &error);
+async fn write(core: &Core, path: &Path, body: Body, digest: &str) -> Result<u64, ApiProblem> {
+    let broken = |error: io::Error| match is_full(&error) {
+        true => ApiProblem::no_space(),
+        false => ApiProblem::broken("a snapshot cannot be written", &error),
+    };
     let mut file = tokio::fs::File::create_new(path).await.map_err(broken)?;
     let mut hash = Sha256::new();
     let mut size = 0_u64;
     let mut stream = body.into_data_stream();
     let mut head: Vec<u8> = Vec::new();
+    let mut looked = 0;
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|_| {
             ApiProblem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
@@ -160,6 +178,10 @@ async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, ApiProblem>
             let text = Text::new("代码快照过大", "the snapshot is too large");
             return Err(ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", text)
                 .hint(Text::new("最多 512 MiB；数据请放在共享盘上", "at most 512 MiB; put data on a shared disk")));
+        }
+        if size - looked >= LOOK_EVERY {
+            looked = size;
+            must_fit(core, LOOK_EVERY)?;
         }
         if head.len() < 2 {
             head.extend(piece.iter().take(2 - head.len()));
