@@ -32,6 +32,7 @@ use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan}
 use crate::dataset;
 use crate::error::AgentError;
 use crate::keepers;
+use crate::lasting;
 use crate::link::{self, Dialer, LinkNews, NoLink, Outbox, RunsOfCluster, ServerHeard};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
@@ -213,7 +214,7 @@ fn see_dataset(assignment: &Assignment, rule: &RunAs, outbox: &Outbox) -> Result
 
 /// Measuring may take long on a machine in trouble; the link must not wait for it.
 fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io::Result<()> {
-    thread::Builder::new().name("sample".into()).stack_size(512 * 1024).spawn(move || {
+    lasting::start("sample", 512 * 1024, move || {
         let mut last = None;
         while pulse.wait(last) {
             last = Some(Instant::now());
@@ -225,7 +226,7 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
 
 /// A note that could not be read when its run ended, or when we started, is nobody's once it can be.
 fn start_sweeper(live_notes: PathBuf, events: Sender<Event>) -> io::Result<()> {
-    thread::Builder::new().name("sweep".into()).stack_size(128 * 1024).spawn(move || {
+    lasting::start("sweep", 128 * 1024, move || {
         loop {
             thread::sleep(SWEEP_EVERY);
             let ended = stale::sweep_stale(&live_notes);

@@ -18,6 +18,7 @@ mod declared;
 mod error;
 mod identity;
 mod keepers;
+mod lasting;
 mod link;
 mod machine;
 mod options;

@@ -15,6 +15,7 @@ use fermi_hardware::load::LoadMeter;
 use fermi_hardware::memory;
 use fermi_process::clock;
 use fermi_process::journal;
+use fermi_process::lease;
 use fermi_process::procfs::{self, Consumer};
 
 /// The runs that live, with their folders.
@@ -49,6 +50,8 @@ pub struct Sampler {
     /// CPU time of every process of a rank at the last look.
     ticks: HashMap<(i32, u64), u64>,
     looked: Instant,
+    /// The same in clock ticks since the machine was started, as processes have it.
+    looked_ticks: u64,
     ticks_per_second: f32,
     page_bytes: u64,
 }
@@ -57,6 +60,7 @@ impl Sampler {
     pub fn new(gpus: Option<Gpus>, runs: LiveRuns) -> Self {
         // SAFETY: asks for two constants of the system.
         let (ticks, page) = unsafe { (libc::sysconf(libc::_SC_CLK_TCK), libc::sysconf(libc::_SC_PAGESIZE)) };
+        let ticks_per_second = if ticks > 0 { ticks as f32 } else { 100.0 };
         Self {
             gpus,
             load: LoadMeter::start(),
@@ -64,7 +68,8 @@ impl Sampler {
             crews: BTreeMap::new(),
             ticks: HashMap::new(),
             looked: Instant::now(),
-            ticks_per_second: if ticks > 0 { ticks as f32 } else { 100.0 },
+            looked_ticks: ticks_since_boot(ticks_per_second),
+            ticks_per_second,
             page_bytes: u64::try_from(page).unwrap_or(4096),
         }
     }
@@ -89,6 +94,7 @@ impl Sampler {
     fn ranks(&mut self) -> Vec<RankSample> {
         let seconds = self.looked.elapsed().as_secs_f32().max(0.001);
         self.looked = Instant::now();
+        let looked_before = std::mem::replace(&mut self.looked_ticks, ticks_since_boot(self.ticks_per_second));
         let runs = self.runs.all();
         self.crews.retain(|run, _| runs.contains_key(run));
         for (run, folder) in runs {
@@ -105,21 +111,33 @@ impl Sampler {
             for (rank, pid) in &crew.pids {
                 let mut sample =
                     RankSample { task: run.task.clone(), attempt: crew.attempt, rank: *rank, cpus: 0.0, memory: 0 };
+                let mut is_known = true;
                 for consumer in trees.below(*pid) {
                     let name = (consumer.stat.pid, consumer.stat.started);
                     let ticks = consumer.usage.ticks;
-                    // One that was born since the last look has used all its time since then.
-                    let before = self.ticks.get(&name).copied().unwrap_or(0);
-                    sample.cpus += ticks.saturating_sub(before) as f32 / self.ticks_per_second / seconds;
+                    // One that was born since the last look has used all its time since then. Of an older one that nobody has
+                    // looked at, such as by an agent that was started anew, it cannot be told.
+                    let is_young = consumer.stat.started >= looked_before;
+                    match self.ticks.get(&name).copied().or(is_young.then_some(0)) {
+                        Some(before) => {
+                            sample.cpus += ticks.saturating_sub(before) as f32 / self.ticks_per_second / seconds;
+                        }
+                        None => is_known = false,
+                    }
                     sample.memory += consumer.usage.pages * self.page_bytes;
                     ticks_now.insert(name, ticks);
                 }
-                samples.push(sample);
+                samples.extend(is_known.then_some(sample));
             }
         }
         self.ticks = ticks_now;
         samples
     }
+}
+
+/// By the clock that processes are started by.
+fn ticks_since_boot(ticks_per_second: f32) -> u64 {
+    (lease::boot_ms() as f64 / 1e3 * f64::from(ticks_per_second)) as u64
 }
 
 fn gpu_samples(gpus: &Gpus) -> Vec<GpuSample> {
@@ -236,9 +254,18 @@ mod tests {
         };
         writeln!(file, "{{\"journal\":1,\"fermi\":\"0\"}}").unwrap();
         tell(&mut file, RunEvent::RankStarted { attempt: 2, rank: 5, local_rank: 0, pid });
+        // It has used its time before anybody looked.
+        assert_eq!(sampler.measure().ranks, []);
+        let until = Instant::now() + std::time::Duration::from_millis(50);
+        while Instant::now() < until {}
         let ranks = sampler.measure().ranks;
         assert_eq!((ranks[0].attempt, ranks[0].rank), (2, 5));
-        assert!(ranks[0].memory > 1 << 20 && ranks[0].cpus >= 0.0);
+        let cpus = std::thread::available_parallelism().unwrap().get() as f32;
+        assert!(ranks[0].memory > 1 << 20 && (0.0..=cpus + 1.0).contains(&ranks[0].cpus), "{ranks:?}");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(sampler.measure().ranks.len(), 1, "one that was born since counts from its beginning");
+        child.kill().unwrap();
+        child.wait().unwrap();
         let exit = fermi_domain::exit::Exit::Code { code: 0 };
         tell(&mut file, RunEvent::RankExited { attempt: 2, rank: 5, local_rank: 0, pid, exit });
         assert_eq!(sampler.measure().ranks, []);

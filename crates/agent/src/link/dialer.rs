@@ -23,6 +23,7 @@ use super::Outbox;
 use super::connection::{ConnectionError, ServerConnection};
 use crate::data_folder::newest_task;
 use crate::identity::{Pass, PassBook};
+use crate::lasting;
 use crate::options::StopFlag;
 
 /// After a refusal: somebody has to do something first.
@@ -95,10 +96,8 @@ pub fn start(dialer: Dialer, tell: impl Fn(LinkNews) + Send + 'static) -> std::i
     let (messages, outgoing) = channel();
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let ring = bell.clone();
-    let thread = thread::Builder::new().name("link".into()).stack_size(512 * 1024).spawn(move || {
-        let mut dialer = dialer;
-        dialer.dial(&outgoing, &ring, &tell);
-    })?;
+    let mut dialer = dialer;
+    let thread = lasting::start("link", 512 * 1024, move || dialer.dial(&outgoing, &ring, &tell))?;
     Ok((Outbox { messages, bell }, thread))
 }
 

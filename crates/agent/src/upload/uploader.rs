@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_domain::ids::EnvironmentId;
@@ -17,6 +16,7 @@ use super::client::{HttpUploadClient, WelcomedAs};
 use super::file::Step;
 use super::set::{UploadPlan, UploadSet};
 use super::watch::{FolderChange, Watch};
+use crate::lasting;
 use crate::trace;
 
 /// The largest piece: with one buffer of this size per thread, memory stays flat.
@@ -66,9 +66,8 @@ impl Uploader {
             UploadKind::Journal => "upload-journal",
             UploadKind::Streams => "upload-streams",
         };
-        thread::Builder::new().name(name.into()).stack_size(512 * 1024).spawn(move || {
-            Work::new(kind, client, inbox, ring).run(&taken);
-        })?;
+        let mut work = Work::new(kind, client, inbox, ring);
+        lasting::start(name, 512 * 1024, move || work.run(&taken))?;
         Ok(Self { orders, bell })
     }
 
@@ -117,7 +116,7 @@ impl Work {
         }
     }
 
-    fn run(mut self, taken: &impl Fn(RunKey)) {
+    fn run(&mut self, taken: &impl Fn(RunKey)) {
         let mut buffer = vec![0; LARGEST_PIECE];
         while self.obey() {
             self.read_changes();
