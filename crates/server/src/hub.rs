@@ -14,9 +14,10 @@ use fermi_domain::hang::StackGroup;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::preflight::{NodeReadiness, PreflightNews, PreflightPart};
 use fermi_domain::task::RunKey;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::heartbeat_pace::HeartbeatPace;
+use crate::questions::{Asked, Question, Questions};
 use crate::samples::{RankUse, Sample, Samples};
 
 /// Whether a message reached an agent's connection.
@@ -69,6 +70,18 @@ struct AgentSession {
 /// Who listens to what nodes say of their parts in a preflight, by the number of the part.
 pub type PreflightListener = mpsc::Sender<(u64, PreflightNews)>;
 
+/// The number of a question that was put to the agent of an environment.
+pub type OfAgent = (EnvironmentId, u64);
+
+/// A part in a preflight that was asked of an agent; nothing of it is heard any more when this is dropped.
+#[derive(Debug)]
+pub struct AskedPart {
+    pub number: u64,
+    /// The connection that it was asked over.
+    pub connection: u64,
+    question: Question<OfAgent, (u64, PreflightNews)>,
+}
+
 /// Everybody who has been heard since the server started.
 #[derive(Debug)]
 pub struct Hub {
@@ -78,12 +91,12 @@ pub struct Hub {
     before: Mutex<HashMap<EnvironmentId, Samples>>,
     next_line: std::sync::atomic::AtomicU64,
     messages: std::sync::atomic::AtomicU64,
-    /// Whoever waits for the stacks of a run; with a newer question the older one has no answer.
-    stacks: Mutex<HashMap<RunKey, oneshot::Sender<StacksTold>>>,
-    /// Probes that have not been answered, by their numbers.
-    probes: Mutex<HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>>,
-    /// Parts in preflights that are going on, by their numbers.
-    preflights: Mutex<HashMap<u64, (EnvironmentId, PreflightListener)>>,
+    /// Whoever waits for the stacks of a run.
+    stacks: Questions<RunKey, StacksTold>,
+    /// Probes that have not been answered.
+    probes: Questions<OfAgent, Probe>,
+    /// Parts in preflights that are going on.
+    preflights: Questions<OfAgent, (u64, PreflightNews)>,
 }
 
 impl Default for Hub {
@@ -94,9 +107,9 @@ impl Default for Hub {
             before: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
             messages: std::sync::atomic::AtomicU64::default(),
-            stacks: Mutex::default(),
-            probes: Mutex::default(),
-            preflights: Mutex::default(),
+            stacks: Questions::default(),
+            probes: Questions::default(),
+            preflights: Questions::default(),
         }
     }
 }
@@ -123,8 +136,7 @@ impl Hub {
         abilities: &[String],
         messages: mpsc::Sender<ServerMessage>,
     ) -> AgentConnection {
-        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let connection = AgentConnection { number, messages };
+        let connection = AgentConnection { number: self.next_number(), messages };
         let mut sessions = self.sessions();
         let session = sessions.entry(environment.clone()).or_insert_with(|| AgentSession {
             process: None,
@@ -260,29 +272,14 @@ impl Hub {
     }
 
     /// Asks for the stacks of a run's ranks; none where there is no connection.
-    pub fn ask_for_stacks(&self, environment: &EnvironmentId, run: &RunKey) -> Option<oneshot::Receiver<StacksTold>> {
-        let (answer, answered) = oneshot::channel();
-        self.stacks().insert(run.clone(), answer);
-        let sessions = self.sessions();
-        let connection = sessions.get(environment).and_then(|session| session.connection.as_ref())?;
-        connection.send(ServerMessage::Stacks { run: run.clone() }).then_some(answered)
+    pub fn ask_for_stacks(&self, environment: &EnvironmentId, run: &RunKey) -> Option<Asked<RunKey, StacksTold>> {
+        let asked = self.stacks.ask(run.clone());
+        self.send(environment, ServerMessage::Stacks { run: run.clone() }).map(|_| asked)
     }
 
     /// What a journal has told, for whoever waits for it.
-    pub fn stacks_told(&self, run: &RunKey, told: StacksTold) {
-        if let Some(answer) = self.stacks().remove(run) {
-            // Nobody may wait for it any more.
-            let _ = answer.send(told);
-        }
-    }
-
-    /// Nobody waits for this answer any more.
-    pub fn forget_stacks(&self, run: &RunKey) {
-        self.stacks().retain(|known, answer| known != run || !answer.is_closed());
-    }
-
-    fn stacks(&self) -> MutexGuard<'_, HashMap<RunKey, oneshot::Sender<StacksTold>>> {
-        self.stacks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn stacks_told(&self, run: &RunKey, told: &StacksTold) {
+        self.stacks.answer(run, told);
     }
 
     /// Asks an environment's agent to look for a master; none where there is no connection.
@@ -290,38 +287,25 @@ impl Hub {
         &self,
         environment: &EnvironmentId,
         order: impl FnOnce(u64) -> ProbeOrder,
-    ) -> Option<(u64, oneshot::Receiver<Probe>)> {
-        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (answer, answered) = oneshot::channel();
-        self.probes().insert(number, (environment.clone(), answer));
-        let sessions = self.sessions();
-        let connection = sessions.get(environment).and_then(|session| session.connection.as_ref());
-        if connection.is_some_and(|connection| connection.send(ServerMessage::Probe(order(number)))) {
-            return Some((number, answered));
-        }
-        drop(sessions);
-        self.forget_probe(number);
-        None
+    ) -> Option<Asked<OfAgent, Probe>> {
+        let number = self.next_number();
+        let asked = self.probes.ask((environment.clone(), number));
+        self.send(environment, ServerMessage::Probe(order(number))).map(|_| asked)
     }
 
     /// What an agent has found; of another's question nothing is taken.
     pub fn probed(&self, environment: &EnvironmentId, number: u64, found: Probe) {
-        let mut probes = self.probes();
-        if probes.get(&number).is_some_and(|(asked, _)| asked == environment)
-            && let Some((_, answer)) = probes.remove(&number)
-        {
-            // Nobody may wait for it any more.
-            let _ = answer.send(found);
-        }
+        self.probes.answer(&(environment.clone(), number), &found);
     }
 
-    /// Nobody waits for this answer any more.
-    pub fn forget_probe(&self, number: u64) {
-        self.probes().remove(&number);
+    /// Sends a message over the connection that an environment's agent has; gives its number, none where there is none.
+    fn send(&self, environment: &EnvironmentId, message: ServerMessage) -> Option<u64> {
+        let connection = self.sessions().get(environment).and_then(|session| session.connection.clone())?;
+        connection.send(message).then_some(connection.number)
     }
 
-    fn probes(&self) -> MutexGuard<'_, HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>> {
-        self.probes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn next_number(&self) -> u64 {
+        self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Whether an environment's agent can be asked to take part in a preflight.
@@ -335,42 +319,35 @@ impl Hub {
         }
     }
 
-    /// Asks an agent to take part in a preflight; the numbers of its part and of its connection, none where there is none.
+    /// Asks an agent to take part in a preflight; none where there is no connection.
     pub fn ask_preflight(
         &self,
         environment: &EnvironmentId,
         part: PreflightPart,
         listener: &PreflightListener,
-    ) -> Option<(u64, u64)> {
-        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let connection = self.sessions().get(environment).and_then(|session| session.connection.clone())?;
-        self.preflights().insert(number, (environment.clone(), listener.clone()));
-        let is_sent = connection.send(ServerMessage::Preflight { number, part: Box::new(part) });
-        if !is_sent {
-            self.preflights().remove(&number);
-        }
-        is_sent.then_some((number, connection.number))
+    ) -> Option<AskedPart> {
+        let number = self.next_number();
+        let question = self.preflights.listen((environment.clone(), number), listener.clone());
+        let connection = self.send(environment, ServerMessage::Preflight { number, part: Box::new(part) })?;
+        Some(AskedPart { number, connection, question })
     }
 
     /// What an agent says of its part; of another's nothing is taken. More than the listener takes is dropped.
     pub fn preflight_said(&self, environment: &EnvironmentId, number: u64, news: PreflightNews) {
-        let preflights = self.preflights();
-        if let Some((_, listener)) = preflights.get(&number).filter(|(asked, _)| asked == environment) {
-            let _ = listener.try_send((number, news));
-        }
+        self.preflights.answer(&(environment.clone(), number), &(number, news));
     }
 
     /// Nobody waits for this part any more.
-    pub fn end_preflight(&self, number: u64) {
-        let Some((environment, _)) = self.preflights().remove(&number) else { return };
-        let connection = self.sessions().get(&environment).and_then(|session| session.connection.clone());
-        if let Some(connection) = connection {
-            connection.send(ServerMessage::EndPreflight { number });
-        }
+    pub fn end_preflight(&self, asked: &AskedPart) {
+        let (environment, number) = asked.question.about();
+        // An agent that is away hears of it by the end of its connection.
+        let _ = self.send(environment, ServerMessage::EndPreflight { number: *number });
     }
 
-    fn preflights(&self) -> MutexGuard<'_, HashMap<u64, (EnvironmentId, PreflightListener)>> {
-        self.preflights.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets go of what is remembered of an environment that was deleted.
+    pub fn forget_environment(&self, environment: &EnvironmentId) {
+        self.sessions().remove(environment);
+        self.before().remove(environment);
     }
 
     /// The newest sample of an environment.
@@ -462,22 +439,50 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(hub.readiness(&environment), NodeReadiness::Offline);
-        assert_eq!(hub.ask_preflight(&environment, part.clone(), &listener), None);
+        assert!(hub.ask_preflight(&environment, part.clone(), &listener).is_none());
         let (_line, _words) = connected(&hub, "a");
         assert_eq!(hub.readiness(&environment), NodeReadiness::CannotBeAsked, "it is of an older release");
         let (send, mut messages) = mpsc::channel(8);
         let connection = hub.connect(&environment, Some("a"), &[ABILITY_PREFLIGHT.to_owned()], send);
         assert_eq!(hub.readiness(&environment), NodeReadiness::Ready);
-        let (number, line) = hub.ask_preflight(&environment, part, &listener).unwrap();
-        assert_eq!(line, connection.number);
+        let asked = hub.ask_preflight(&environment, part, &listener).unwrap();
+        let number = asked.number;
+        assert_eq!(asked.connection, connection.number);
         hub.preflight_said(&EnvironmentId::from("env-002"), number, PreflightNews::Over);
         hub.preflight_said(&environment, number, PreflightNews::Started);
         assert_eq!(heard.try_recv().unwrap(), (number, PreflightNews::Started));
-        hub.end_preflight(number);
+        hub.end_preflight(&asked);
+        drop(asked);
         hub.preflight_said(&environment, number, PreflightNews::Over);
         assert!(heard.try_recv().is_err());
         assert!(matches!(messages.try_recv(), Ok(ServerMessage::Preflight { .. })));
         assert!(matches!(messages.try_recv(), Ok(ServerMessage::EndPreflight { number: it }) if it == number));
+    }
+
+    #[tokio::test]
+    async fn all_who_ask_for_the_same_stacks_at_once_are_answered() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
+        assert!(hub.ask_for_stacks(&environment, &run).is_none() && hub.stacks.open() == 0);
+        let (_line, _words) = connected(&hub, "a");
+        let [mut first, mut second] = [0; 2].map(|_| hub.ask_for_stacks(&environment, &run).unwrap());
+        let told = StacksTold { stacks: Vec::new(), silent: vec![3] };
+        hub.stacks_told(&run, &told);
+        assert_eq!((first.answer().await, second.answer().await), (Some(told.clone()), Some(told)));
+        drop((first, second));
+        assert_eq!(hub.stacks.open(), 0);
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_an_environment_that_was_deleted() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let (line, _words) = connected(&hub, "a");
+        hub.beat(&environment, line.number, Heartbeat::default());
+        hub.forget_environment(&environment);
+        assert!(hub.sessions().is_empty() && hub.latest(&environment).is_none());
+        assert!(!hub.heard_of(&environment, line.number), "what still comes over its connection ends that");
     }
 
     #[test]

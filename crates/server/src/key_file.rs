@@ -71,14 +71,32 @@ fn make(path: &Path) -> io::Result<String> {
     let mut bytes = [0_u8; KEY_BYTES];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let word = HEXLOWER.encode(&bytes);
-    // Written aside and renamed: a crash leaves no half a key.
+    write_private(path, &format!("{word}\n"))?;
+    Ok(word)
+}
+
+/// Writes a file for its owner alone: aside and renamed, so that a crash leaves no half of it.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let aside = path.with_extension("new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-    file.write_all(format!("{word}\n").as_bytes())?;
+    file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&aside, path)?;
-    keep_name(path)?;
-    Ok(word)
+    keep_name(path)
+}
+
+/// What is in the place of a file of the server's own is no file: a pipe, in which nobody may ever write, or a device.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotPlain;
+
+/// Whether it can be read as a file; one that is not there is fine.
+pub fn check_plain(path: &Path) -> io::Result<Result<(), NotPlain>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(Ok(())),
+        Ok(_) => Ok(Err(NotPlain)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Ok(())),
+        Err(error) => Err(error),
+    }
 }
 
 /// Waits until the name of a file survives a power cut, as its bytes do.
@@ -120,6 +138,19 @@ mod tests {
         }
         fs::write(&path, "F0".repeat(32)).unwrap();
         assert_eq!(key(&path).unwrap(), Ok("F0".repeat(32)), "somebody's own");
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_noticed_before_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        assert_eq!(check_plain(&path).unwrap(), Ok(()));
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(check_plain(&path).unwrap(), Err(NotPlain));
+        assert_eq!(check_plain(folder.path()).unwrap(), Err(NotPlain));
+        fs::remove_file(&path).unwrap();
+        key(&path).unwrap().unwrap();
+        assert_eq!(check_plain(&path).unwrap(), Ok(()));
     }
 
     #[test]

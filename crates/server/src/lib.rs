@@ -26,6 +26,7 @@ pub mod openapi;
 mod plan;
 mod preflights;
 mod probing;
+mod questions;
 mod reconcilers;
 mod refreshes;
 mod restored;
@@ -39,5 +40,7 @@ mod webhooks;
 pub use access::{Vault, oidc};
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
+#[doc(hidden)]
+pub use serve::start_at_the_door;
 pub use serve::{Door, ServerError, ServerKey, ServerNews, ServerOptions, ServerToken, run};
 pub use tls::Encryption;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fermi_api::link::ProbeOrder;
 use fermi_domain::environment::Environment;
-use fermi_domain::group::{Group, Probe, Probes};
+use fermi_domain::group::{Group, Probes};
 use fermi_domain::rank_map::RankMap;
 use futures_util::future::join_all;
 use tokio::time::timeout;
@@ -30,11 +30,7 @@ pub async fn probe(core: &Core, group: &Group, ranks: &RankMap, known: &[Environ
             };
             let found = match core.hub().probe(&environment, order) {
                 None => None,
-                Some((number, answered)) => {
-                    let found: Option<Probe> = timeout(PATIENCE, answered).await.ok().and_then(Result::ok);
-                    core.hub().forget_probe(number);
-                    found
-                }
+                Some(mut asked) => timeout(PATIENCE, asked.answer()).await.ok().flatten(),
             };
             (name, found)
         }

@@ -15,10 +15,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::access::oidc::{OidcClient, OidcSettings};
 use crate::access::{Vault, secret_word};
 use crate::connection::Connection;
-use crate::connections::{BoundedListener, Connections};
+use crate::connections::{BoundedListener, Connections, ConnectionsWatch};
 use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
-use crate::key_file::{NoKey, TooOpen};
+use crate::key_file::{NoKey, NotPlain, TooOpen};
 use crate::tls::{CertificateKeeper, CertificateProblem, Encryption, TlsListener};
 use crate::{agents, background, http, key_file, reconcilers, restored, sample_files, webhooks};
 
@@ -93,6 +93,9 @@ pub enum ServerError {
     /// Other users of the machine get at what is in it.
     #[error("others may read {path}: its mode is {mode:o}")]
     TooOpen { path: PathBuf, mode: u32, wanted: u32 },
+    /// Reading it might never end.
+    #[error("{file} is no plain file")]
+    NotPlain { file: PathBuf },
     /// What only a server writes is damaged.
     #[error("{file} holds no whole key")]
     DamagedKey { file: PathBuf, of: ServerKey },
@@ -121,6 +124,7 @@ impl Explained for ServerError {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
+            Self::NotPlain { file } => format!("{} 不是普通文件", file.display()),
             Self::DamagedKey { file, .. } => format!("{} 中没有完整的密钥", file.display()),
             Self::ShortToken { file } => {
                 format!("{} 中的令牌不是至少 {SHORTEST_TOKEN} 个可见字符的单词", file.display())
@@ -155,6 +159,13 @@ impl Explained for ServerError {
                 "把另行保存的 secrets.key 放回（备份中没有它）；没有时删除该文件后重新启动：服务器会生成新的，密钥与 webhook 需重新设置",
                 "put the copy of secrets.key back that is kept elsewhere (no backup holds it); without one remove the file and \
                  start again: the server makes a new one, and secrets and webhooks must be set again",
+            ),
+            Self::NotPlain { file } => Hint::new(
+                format!("把备份中的 {} 放回；没有时移走它，服务器会生成新的", file.display()),
+                format!(
+                    "put {} of a backup back; without one move it away: the server makes a new one",
+                    file.display()
+                ),
             ),
             Self::ShortToken { file } => Hint::new(
                 format!("删除 {} 后重新启动，服务器会生成一个新的", file.display()),
@@ -209,9 +220,12 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     std::fs::create_dir_all(&snapshots).and_then(|()| key_file::keep_name(&snapshots)).map_err(in_folder)?;
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
-    let key = |file: PathBuf, of| match key_file::key(&file).map_err(in_folder)? {
-        Ok(key) => Ok(key),
-        Err(NoKey) => Err(ServerError::DamagedKey { file, of }),
+    let key = |file: PathBuf, of| {
+        refuse_unless_plain(&file)?;
+        match key_file::key(&file).map_err(in_folder)? {
+            Ok(key) => Ok(key),
+            Err(NoKey) => Err(ServerError::DamagedKey { file, of }),
+        }
     };
     let secret = key(folder.join("secret"), ServerKey::Runs)?;
     let key_of_secrets = folder.join(fermi_store::backup::KEY_OF_SECRETS);
@@ -249,13 +263,9 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     // Before anyone hears that it is up: a stop may come at once.
     let mut signals = StopSignals::take()?;
     tell(ServerNews::Listening { address, token, is_encrypted: keeper.is_some(), fingerprint });
-    if let Some(keeper) = keeper {
-        background::start(&core, keeper);
-    }
-
     let connections = Connections::default();
-    tokio::spawn(connections.clone().look_after());
-    let (ending, strangers) = (core.clone(), connections.clone());
+    look_after(&core, keeper, &connections);
+    let (ending, listening, strangers) = (core.clone(), core.clone(), connections.clone());
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let stop = async move {
         signals.next().await;
@@ -273,7 +283,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
                 axum::serve(listener, service).with_graceful_shutdown(stop).await
             }
             Some(config) => {
-                let listener = TlsListener::start(listener, config, connections)?;
+                let listener = TlsListener::start(&listening, listener, config, connections)?;
                 axum::serve(listener, service).with_graceful_shutdown(stop).await
             }
         }
@@ -289,6 +299,22 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
         tracing::warn!(%error, "what machines did lately could not be kept");
     }
     core.store().close();
+    Ok(())
+}
+
+/// Starts the loops that look after connections and what is shown to them.
+fn look_after(core: &Core, keeper: Option<CertificateKeeper>, connections: &Connections) {
+    if let Some(keeper) = keeper {
+        background::start(core, keeper);
+    }
+    background::start(core, ConnectionsWatch(connections.clone()));
+}
+
+/// For tests: the loops that a server with a certificate of its own starts beside the reconcilers.
+#[doc(hidden)]
+pub fn start_at_the_door(core: &Core, listen: SocketAddr) -> Result<(), ServerError> {
+    let keeper = CertificateKeeper::open(&Encryption::OwnAuthority, core.folder(), listen, &[])?;
+    look_after(core, keeper, &Connections::default());
     Ok(())
 }
 
@@ -324,6 +350,7 @@ const SHORTEST_TOKEN: usize = 20;
 fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerError> {
     let Door::Closed { token_file } = &options.door else { return Ok(None) };
     let file = token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
+    refuse_unless_plain(&file)?;
     refuse_if_open(&file, 0o600)?;
     let word = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
     if word.len() < SHORTEST_TOKEN || !word.bytes().all(|letter| letter.is_ascii_graphic()) {
@@ -339,6 +366,15 @@ fn client_secret(file: &Path) -> Result<String, ServerError> {
     match text.trim() {
         "" => Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is empty"))),
         secret => Ok(secret.to_owned()),
+    }
+}
+
+/// To open a pipe in which nobody writes would hold the start up for ever.
+fn refuse_unless_plain(file: &Path) -> Result<(), ServerError> {
+    let unreadable = |source: io::Error| ServerError::Folder { folder: file.to_owned(), source };
+    match key_file::check_plain(file).map_err(unreadable)? {
+        Ok(()) => Ok(()),
+        Err(NotPlain) => Err(ServerError::NotPlain { file: file.to_owned() }),
     }
 }
 

@@ -68,9 +68,10 @@ async fn a_panic_in_any_loop_is_counted_logged_and_its_work_goes_on() {
     let (lines, _guard) = Lines::collect();
     let mut cluster = Cluster::start().await;
     fermi_server::start_reconcilers(&cluster.core);
+    fermi_server::start_at_the_door(&cluster.core, ([127, 0, 0, 1], 0).into()).unwrap();
     let all: Vec<&str> = cluster.core.background().reports().iter().map(|report| report.name).collect();
-    let known =
-        ["event fan-out", "log fan-out", "liveness", "nodes", "placement", "retention", "sample keeper", "webhooks"];
+    let reconcilers = ["liveness", "nodes", "placement", "retention", "sample keeper", "webhooks"];
+    let known = [&["event fan-out", "log fan-out"][..], &reconcilers, &["certificate", "connections"]].concat();
     assert_eq!(all, known);
     // The reconcilers have not run yet, since nothing was waited for; the fan-outs run when there is something to tell.
     for name in &all {

@@ -84,7 +84,7 @@ pub async fn take(
                 tracing::warn!(%error, "a drained environment is shown as before for now");
             }
             if let Some(told) = stacks {
-                core.hub().stacks_told(&run, told);
+                core.hub().stacks_told(&run, &told);
             }
             answer(StatusCode::OK, length)
         }

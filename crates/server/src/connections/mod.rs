@@ -6,6 +6,7 @@
 mod crowd;
 mod listener;
 mod stream;
+mod watch;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,13 +23,12 @@ use tokio::sync::Notify;
 pub use crowd::{Bounds, Proof};
 pub use listener::BoundedListener;
 pub use stream::BoundedStream;
+pub use watch::ConnectionsWatch;
 
 use crowd::Crowd;
 
 /// How long a stranger may take for each step: to send a request, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often that is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Connections that were told to end and are not gone yet, before new ones are taken.
 const ENDING: usize = 32;
 
@@ -87,14 +87,6 @@ impl Connections {
         drop(crowd);
         ended.iter().for_each(|line| line.end());
         Ticket(Arc::new(TicketOf { connections: self.clone(), number, line }))
-    }
-
-    /// Ends strangers that take too long, now and again, as long as the server lives.
-    pub async fn look_after(self) {
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            self.end_strangers(PATIENCE);
-        }
     }
 
     /// Ends strangers that have taken so long for what they do.

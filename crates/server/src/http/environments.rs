@@ -71,13 +71,14 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
         )
         .hint(Text::new("先停止其 fermi agent", "stop its `fermi agent` first")));
     }
-    let removed = id.clone();
+    let (removed, forgotten) = (id.clone(), id.clone());
     let deleted = to_the_end(async move {
         let work = move |tx: &mut Transaction<'_>| {
             tx.delete_environment(&removed)?;
             Ok::<_, DeleteEnvironmentError>(restored::give_up(tx, &removed)?)
         };
         core.store().write(work).await.map_err(WriteError::flatten)?;
+        core.hub().forget_environment(&forgotten);
         core.refresh_environments().await.map_err(DeleteEnvironmentError::Store)
     });
     deleted.await.map_err(|error| match error {

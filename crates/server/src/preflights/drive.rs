@@ -14,18 +14,11 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::KeptPreflight;
 use crate::core::Core;
-use crate::hub::PreflightListener;
+use crate::hub::{AskedPart, PreflightListener};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// What nodes say and is not heard yet.
 const WAITING_NEWS: usize = 1_024;
-
-/// What was asked of a node: the number of its part, and the connection that it was asked over.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    number: u64,
-    connection: u64,
-}
 
 pub async fn to_its_end(core: &Core, kept: &KeptPreflight, effects: Vec<CourseEffect>) {
     let (listener, mut heard) = mpsc::channel(WAITING_NEWS);
@@ -56,7 +49,7 @@ struct Driver<'a> {
     kept: &'a KeptPreflight,
     environments: Vec<EnvironmentId>,
     listener: PreflightListener,
-    asked: HashMap<usize, Asked>,
+    asked: HashMap<usize, AskedPart>,
 }
 
 impl Driver<'_> {
@@ -74,9 +67,7 @@ impl Driver<'_> {
                     CourseEffect::Ask { node, part } => {
                         self.end(node);
                         match self.core.hub().ask_preflight(&self.environments[node], part, &self.listener) {
-                            Some((number, connection)) => {
-                                self.asked.insert(node, Asked { number, connection });
-                            }
+                            Some(asked) => drop(self.asked.insert(node, asked)),
                             None => more.extend(self.kept.course().left(node, self.core.now_ms())),
                         }
                     }
@@ -90,7 +81,7 @@ impl Driver<'_> {
     fn look(&mut self) {
         let now_ms = self.core.now_ms();
         let hub = self.core.hub();
-        let is_gone = |node: usize, asked: &Asked| !hub.is_current(&self.environments[node], asked.connection);
+        let is_gone = |node: usize, asked: &AskedPart| !hub.is_current(&self.environments[node], asked.connection);
         let gone: Vec<usize> =
             self.asked.iter().filter(|(node, asked)| is_gone(**node, asked)).map(|(node, _)| *node).collect();
         for node in gone {
@@ -104,7 +95,7 @@ impl Driver<'_> {
 
     fn end(&mut self, node: usize) {
         if let Some(asked) = self.asked.remove(&node) {
-            self.core.hub().end_preflight(asked.number);
+            self.core.hub().end_preflight(&asked);
         }
     }
 

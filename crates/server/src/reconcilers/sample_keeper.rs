@@ -32,6 +32,7 @@ impl BackgroundLoop for SampleKeeper {
         let folder = self.core.samples();
         let news = self.core.hub().means(|id| self.kept_ms.get(id).copied().unwrap_or(0));
         let known = self.core.known_environments();
+        self.kept_ms.retain(|id, _| known.iter().any(|environment| environment.id == *id));
         let is_low = self.core.disk().pressure() != DiskPressure::None;
         let newest: Vec<(EnvironmentId, u64)> =
             news.iter().filter_map(|(id, means)| Some((id.clone(), means.last()?.time_ms))).collect();

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use fermi_domain::access::Fingerprint;
@@ -17,7 +16,7 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::key_file::keep_name;
+use crate::key_file::write_private;
 
 /// The authority's certificate, which everyone may have.
 pub const CERTIFICATE: &str = "authority.pem";
@@ -151,16 +150,6 @@ impl Issue {
         let lifetime = self.until_s.saturating_sub(self.made_s);
         now_s + lifetime / 3 >= self.until_s || now_s + BEFORE_S < self.made_s || !names.is_subset(&self.names)
     }
-}
-
-/// Written aside and renamed, for its owner alone.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let aside: PathBuf = path.with_extension("new");
-    let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&aside, path)?;
-    keep_name(path)
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ use fermi_store::StoreError;
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
 
-use super::authority::{Authority, Issue, write_private};
+use super::authority::{Authority, Issue};
 use super::certificate::{self, CurrentCertificate, NoCertificate};
 use super::{Encryption, names};
 use crate::background::BackgroundLoop;
+use crate::key_file::write_private;
 
 /// Key and certificate of a server that has its own authority; made anew when it is missing.
 const SERVED: &str = "server.pem";

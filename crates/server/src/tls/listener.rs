@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::Listener;
+use fermi_store::StoreError;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -14,7 +15,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::plaintext;
+use crate::background::{self, BackgroundLoop};
 use crate::connections::{BoundedStream, Connections, Ticket};
+use crate::core::Core;
 
 /// How long a handshake may take.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
@@ -34,11 +37,17 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Listens from now on, until it is dropped.
-    pub fn start(listener: TcpListener, config: Arc<ServerConfig>, connections: Connections) -> io::Result<Self> {
+    /// Listens from now on, until the server ends.
+    pub fn start(
+        core: &Core,
+        listener: TcpListener,
+        config: Arc<ServerConfig>,
+        connections: Connections,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (done, ready) = mpsc::channel(READY);
-        tokio::spawn(take(listener, TlsAcceptor::from(config), connections, done));
+        let acceptor = TlsAcceptor::from(config);
+        background::start(core, Handshakes { listener, acceptor, connections, done, taken: None });
         Ok(Self { ready, address })
     }
 }
@@ -50,7 +59,7 @@ impl Listener for TlsListener {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         match self.ready.recv().await {
             Some(connection) => connection,
-            // The task that takes connections ends with this listener only.
+            // The loop that takes connections ends with the server only.
             None => std::future::pending().await,
         }
     }
@@ -60,20 +69,30 @@ impl Listener for TlsListener {
     }
 }
 
-async fn take(
-    mut listener: TcpListener,
+/// Takes connections, one after the other.
+struct Handshakes {
+    listener: TcpListener,
     acceptor: TlsAcceptor,
     connections: Connections,
     done: mpsc::Sender<(Shaken, SocketAddr)>,
-) {
-    loop {
-        let (socket, peer) = tokio::select! {
-            // The trait's own way goes on after an error, such as too many open files.
-            taken = async { connections.room().await; Listener::accept(&mut listener).await } => taken,
-            () = done.closed() => return,
-        };
-        let ticket = connections.enter(peer.ip());
-        let (acceptor, done) = (acceptor.clone(), done.clone());
+    /// The one that came last, with which hands are to be shaken.
+    taken: Option<(TcpStream, SocketAddr)>,
+}
+
+impl BackgroundLoop for Handshakes {
+    const NAME: &'static str = "handshakes";
+    const PERIOD: Duration = Duration::from_secs(5);
+
+    async fn woken(&mut self) {
+        self.connections.room().await;
+        // The trait's own way goes on after an error, such as too many open files.
+        self.taken = Some(Listener::accept(&mut self.listener).await);
+    }
+
+    async fn run(&mut self) -> Result<(), StoreError> {
+        let Some((socket, peer)) = self.taken.take() else { return Ok(()) };
+        let ticket = self.connections.enter(peer.ip());
+        let (acceptor, done) = (self.acceptor.clone(), self.done.clone());
         tokio::spawn(async move {
             let shaken = tokio::select! {
                 shaken = timeout(HANDSHAKE_PATIENCE, shake_hands(socket, &acceptor, &ticket)) => shaken,
@@ -86,6 +105,7 @@ async fn take(
                 Err(_) => tracing::debug!(%peer, "a handshake took too long"),
             }
         });
+        Ok(())
     }
 }
 

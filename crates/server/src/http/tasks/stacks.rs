@@ -47,10 +47,9 @@ pub async fn stacks(
         let (run, core) = (task.run_key(node), core.clone());
         async move {
             let told = match core.hub().ask_for_stacks(&node.environment, &run) {
-                Some(told) => timeout(Stacks::PATIENCE, told).await.ok().and_then(Result::ok),
+                Some(mut asked) => timeout(Stacks::PATIENCE, asked.answer()).await.ok().flatten(),
                 None => None,
             };
-            core.hub().forget_stacks(&run);
             (node.name.clone(), told)
         }
     });
