@@ -67,7 +67,9 @@ class Job:
         self.told, self.progress = os.path.join(place, "told"), os.path.join(place, "progress")
         os.mkdir(self.told)
         own = {"GLOO_SOCKET_IFNAME": "lo", "FERMI_STATE_DIR": os.path.join(place, "state"), "OMP_NUM_THREADS": "1",
-               "PYTHON_EXEC": python, "CHAOS_MARK": self.mark, "FERMI_PROGRESS_FILE": self.progress}
+               "PYTHON_EXEC": python, "CHAOS_MARK": self.mark, "FERMI_PROGRESS_FILE": self.progress,
+               # Ranks of gloo: on a machine with fewer GPUs than ranks each would take one that is not there.
+               "CUDA_VISIBLE_DEVICES": ""}
         if launcher == "fermi":
             words = [fermi, "run", "-n", str(WORLD), "--max-restarts", RESTARTS, "--warm", "on", "--on-hang", "restart",
                      "--hang-after", "3", "--log-dir", os.path.join(place, "logs"),

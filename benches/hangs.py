@@ -1,4 +1,4 @@
-"""Twelve ways in which a rank makes all others wait, at each of five ranks: is it named, with its line, and how soon?
+"""Fourteen ways in which a rank makes all others wait, at each of five ranks: is it named, with its line, and how soon?
 
 usage: hangs.py FERMI PYTHON [KINDS [RANKS]]
 Five ranks of tests/ranks/torch_faults.py under `fermi run`, steps of 100 ms. What is true is known beforehand: the rank by the
@@ -31,7 +31,8 @@ ALLOWED_S = {"stopped": 1.0}
 KINDS = {
     "stopped": "train", "gilHeld": "gilHeld", "sleep": "sleep", "deadlock": "deadlock", "dataLoader": "dataLoader",
     "diskWait": "diskWait", "swallowed": "swallowed", "mismatch": "mismatch", "earlyReturn": "train",
-    "partition": "collective", "pausedChild": "pausedChild", "nativeSpin": "nativeSpin",
+    "partition": "collective", "pausedChild": "pausedChild", "nativeSpin": "nativeSpin", "otherGroup": "otherGroup",
+    "oneTooMany": "oneTooMany",
 }
 
 

@@ -1,9 +1,14 @@
 """From the kill of a rank to the first step of the next attempt, cold and warm in turn.
 
-usage: heal.py FERMI PYTHON [PAIRS]
+usage: heal.py FERMI PYTHON [PAIRS [ROWS]]
 Two ranks of tests/ranks/torch_warm.py under `fermi run`; rank 1 is killed once, when it has made its steps and, with
 `--warm on`, both ranks are parked. Times are the kernel's monotonic clock: before the kill here, after the step in the rank that
-makes it last. Prints one line per pair, the medians and their ratio, and writes bench-results/heal.json.
+makes it last. Prints one line per pair, the medians and their ratio.
+
+Beside these ranks (row `plain`) the same with a script that imports transformers and deepspeed first (`libraries`), which must
+start LIBRARIES_FASTER times as fast, and what the hook costs (`hook`): in one process of each, whole blocks of steps in turn with
+it and without, which may differ by HOOK_COSTS and what is chance. ROWS chooses, with commas. Writes bench-results/heal.json; fails
+where a bound is missed.
 """
 
 import glob
@@ -20,7 +25,13 @@ from looks import events, text, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPT = os.path.join(ROOT, "tests/ranks/torch_warm.py")
+LIBRARIES = os.path.join(ROOT, "benches/scripts/with_libraries.py")
+STEPS = os.path.join(ROOT, "benches/scripts/hook_cost.py")
 LONGEST_S = 120
+ROWS = ("plain", "libraries", "hook")
+LIBRARIES_FASTER, HOOK_COSTS = 80, 0.001
+# Steps of one rank with the hook and of one without, blocks of them in turn.
+HOOK_STEPS, BLOCK = 2_000, 50
 
 
 def heal(fermi, python, warm, script=SCRIPT, ranks=2, story=None):
@@ -61,21 +72,70 @@ def tell(label, cold, warm):
     print(f"{label}: cold {cold:8.1f} ms   warm {warm:7.1f} ms   {cold / warm:6.1f} x", flush=True)
 
 
-def main():
-    """Measures the pairs."""
-    fermi, python = sys.argv[1:3]
-    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+def pairs_of(fermi, python, pairs, script=SCRIPT):
+    """Cold and warm in turn."""
     cold, warm = [], []
     for pair in range(pairs):
-        cold.append(heal(fermi, python, "off"))
-        warm.append(heal(fermi, python, "on"))
+        cold.append(heal(fermi, python, "off", script))
+        warm.append(heal(fermi, python, "on", script))
         tell(f"pair {pair + 1:2}", cold[-1], warm[-1])
     tell("median ", statistics.median(cold), statistics.median(warm))
     print(f"range  : cold {min(cold):.1f}..{max(cold):.1f}   warm {min(warm):.1f}..{max(warm):.1f}")
+    return {"coldMs": cold, "warmMs": warm}
+
+
+def hook_cost(fermi, python):
+    """By how much a step takes longer with the hook: medians of blocks that two runs make in turn, each waiting for the other."""
+    with tempfile.TemporaryDirectory(prefix="fermi-hook-") as place:
+        runs, ends = [], [os.path.join(place, hook) for hook in ("on", "off")]
+        for hook, end in zip(("on", "off"), ends):
+            own = {"PYTHON_EXEC": python, "FERMI_STATE_DIR": os.path.join(place, f"state-{hook}"), "OMP_NUM_THREADS": "1"}
+            words = [fermi, "run", "-q", "-n", "1", "--hook", hook, "--log-dir", f"{end}.logs", STEPS, end, str(HOOK_STEPS), str(BLOCK)]
+            runs.append(subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        try:
+            for end in ends:
+                wait_for(lambda end=end: text(f"{end}.ready"), LONGEST_S)
+            for turn in range(HOOK_STEPS // BLOCK):
+                # The one that begins changes from block to block.
+                for end in ends if turn % 2 else ends[::-1]:
+                    with open(f"{end}.go", "a") as file:
+                        file.write("\n")
+                    wait_for(lambda end=end, turn=turn: len(text(end).splitlines()) > turn, LONGEST_S)
+        finally:
+            for run in runs:
+                run.terminate()
+                run.wait()
+        with_hook, without = ([int(line) / BLOCK for line in text(end).splitlines()] for end in ends)
+    ratios = [after / before for after, before in zip(with_hook, without)]
+    # What two runs of the same would differ by: of a machine that does other things too it is more than the bound.
+    error = statistics.stdev(ratios) * 1.25 / len(ratios) ** 0.5
+    return {"withNs": with_hook, "withoutNs": without, "slower": statistics.median(ratios) - 1, "error": error}
+
+
+def main():
+    """Measures what was asked for."""
+    fermi, python = sys.argv[1:3]
+    pairs = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else 20
+    asked = sys.argv[4].split(",") if len(sys.argv) > 4 and sys.argv[4] else ROWS
+    kept, missed = {"cores": os.cpu_count()}, []
+    if "plain" in asked:
+        kept.update(pairs_of(fermi, python, pairs))
+    if "libraries" in asked:
+        print("with transformers and deepspeed", flush=True)
+        kept["libraries"] = of_libraries = pairs_of(fermi, python, max(pairs // 4, 1), LIBRARIES)
+        ratio = statistics.median(of_libraries["coldMs"]) / statistics.median(of_libraries["warmMs"])
+        missed += [f"{ratio:.0f} x sooner, {LIBRARIES_FASTER} x expected"] if ratio < LIBRARIES_FASTER else []
+    if "hook" in asked:
+        kept["hook"] = cost = hook_cost(fermi, python)
+        print(f"hook   : {cost['slower'] * 100:+.3f} % (give or take {cost['error'] * 100:.3f} %) over {HOOK_STEPS} steps of {statistics.median(cost['withoutNs']) / 1e6:.2f} ms", flush=True)
+        missed += [f"the hook costs {cost['slower'] * 100:.3f} %, {HOOK_COSTS * 100:g} % allowed"] if cost["slower"] - cost["error"] > HOOK_COSTS else []
     results = os.path.join(ROOT, "bench-results")
     os.makedirs(results, exist_ok=True)
     with open(os.path.join(results, "heal.json"), "w") as file:
-        json.dump({"coldMs": cold, "warmMs": warm, "cores": os.cpu_count()}, file, indent=1)
+        json.dump(kept, file, indent=1)
+    for miss in missed:
+        print(f"MISS: {miss}")
+    sys.exit(bool(missed))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The hook of `fermi run` in real trainings: every optimizer step is seen, and no script is changed."""
 
+import json
 import os
 import struct
 import subprocess
@@ -12,7 +13,10 @@ import pytest
 
 HOOK = Path(__file__).parent.parent / "fermi_hook"
 WORDS = ["magic", "version", "pid", "phase", "ticks", "steps", "enqueued", "completed", "first_step", "last_step",
-         "phase_since", "modules", "start", "imports", "trouble", "left_out"]
+         "phase_since", "modules", "start", "imports", "trouble", "left_out", "saving", "saved_at", "armed", "pending",
+         "asked", "place", "ending", "life", "device", "groups", "waiting"]
+LOAD, STEP = 3, 4
+SIZE = 1 << 20
 
 COMMON = """
     import os, torch, torch.distributed as dist
@@ -66,7 +70,7 @@ SCRIPTS = {
 def run(script, folder, words=("-u",)):
     """Runs a script as the supervisor starts a rank; what its page says at the end."""
     page = os.memfd_create("fermi-pulse")
-    os.ftruncate(page, 1 << 20)
+    os.ftruncate(page, SIZE)
     path = folder / "script.py"
     path.write_text(script)
     environ = dict(os.environ, RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="0",
@@ -75,8 +79,9 @@ def run(script, folder, words=("-u",)):
     environ.setdefault("TORCH_EXTENSIONS_DIR", os.path.join(sys.prefix, "torch_extensions"))
     environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environ.get("PATH", "")])
     done = subprocess.run([sys.executable, *words, str(path)], env=environ, cwd=folder, capture_output=True, text=True)
-    pulse = dict(zip(WORDS, struct.unpack("16Q", os.pread(page, 128, 0)), strict=True))
+    pulse = dict(zip(WORDS, struct.unpack("27Q", os.pread(page, 27 * 8, 0)), strict=True))
     trouble = os.pread(page, pulse["trouble"], 512).decode()
+    pulse["groups"] = json.loads(os.pread(page, pulse["groups"], SIZE - 16384) or "[]")
     os.close(page)
     return done, pulse, trouble
 
@@ -91,6 +96,55 @@ def test_every_step_is_seen(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (pulse["steps"], trouble) == (4, "")
     assert pulse["first_step"] <= pulse["last_step"] and pulse["imports"] > 1000
+
+
+def test_how_far_a_rank_is_in_each_of_its_groups_is_told(tmp_path):
+    script = """
+    import time, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    own, unused = dist.new_group([0], group_desc="of_one"), dist.new_group([0])
+    for _ in range(3):
+        dist.all_reduce(torch.ones(1), group=own)
+    dist.all_reduce(torch.ones(1))
+    time.sleep(1.2)
+    """
+    _, pulse, trouble = run(textwrap.dedent(script), tmp_path)
+    told = {group["name"]: (group["begun"], group["ended"], group["ranks"], group["isDefault"]) for group in pulse["groups"]}
+    assert (told, trouble) == ({"0": (1, 1, [0], True), "of_one": (3, 3, [0], False), "2": (0, 0, [0], False)}, "")
+
+
+@pytest.mark.parametrize(("pause", "phase"), [(0.1, STEP), (None, LOAD)])
+def test_collectives_that_go_on_are_steps_also_without_an_optimizer_of_torch(pause, phase, tmp_path):
+    script = f"""
+    import time, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    weights, pause = torch.ones(4), {pause}
+    for _ in range(70):
+        gradient = torch.ones(4)
+        dist.all_reduce(gradient)
+        weights -= 0.1 * gradient
+        time.sleep(pause or 0)
+    time.sleep(0 if pause else 2)
+    """
+    _, pulse, trouble = run(textwrap.dedent(script), tmp_path)
+    assert (pulse["phase"], pulse["steps"], trouble) == (phase, 0, "")
+    # What was imported is told then, so that a restart may be warm.
+    assert (pulse["imports"] > 0) == (phase == STEP)
+
+
+@pytest.mark.parametrize("how", ["dcp", "dcp_async", "deepspeed"])
+def test_saves_of_others_than_torch_are_timed(how, tmp_path):
+    if how == "deepspeed":
+        pytest.importorskip("deepspeed")
+    scripts = {
+        "dcp": "from torch.distributed.checkpoint import save\nsave({'a': torch.ones(4)}, checkpoint_id='kept')",
+        "dcp_async": "import torch.distributed.checkpoint as dcp\n"
+                     "dcp.async_save({'a': torch.ones(4)}, checkpoint_id='kept').result()",
+        "deepspeed": SCRIPTS["deepspeed"] + "\n    engine.save_checkpoint('kept')",
+    }
+    done, pulse, trouble = run(textwrap.dedent(COMMON) + textwrap.dedent(scripts[how]), tmp_path)
+    assert (done.returncode, trouble) == (0, ""), done.stderr
+    assert pulse["saving"] > 100_000
 
 
 def test_what_goes_wrong_in_the_hook_is_noted_and_the_script_goes_on(tmp_path):

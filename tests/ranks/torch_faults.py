@@ -1,9 +1,11 @@
-"""A training with steps of 100 ms in which one rank does one of twelve things that make all others wait.
+"""A training with steps of 100 ms in which one rank does one of some things that make all others wait.
 
 usage: torch_faults.py FOLDER KIND RANK
 After STEPS_BEFORE steps the rank writes the time into FOLDER/began and does what KIND says. The line at which it stands from then
 on is marked with the kind, or, where that is the collective in which all are, with `collective`; one that is `stopped` or has left
 (`earlyReturn`) was last in `train`.
+With `otherGroup` and `oneTooMany` ranks make collectives of groups too: in the first the rank sleeps before the group's, in the
+second it makes one too many there.
 `diskWait` writes to FOLDER/disk/file, where the caller has mounted a file system that can be frozen, else reads a named pipe.
 """
 
@@ -96,6 +98,12 @@ def native_spin():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # at: nativeSpin
 
 
+def of_groups():
+    """The first two ranks are a group, and the others, which makes more collectives than the first."""
+    first, others = dist.new_group([0, 1]), dist.new_group(list(range(2, dist.get_world_size())))
+    return (first, 1) if dist.get_rank() < 2 else (others, 3)
+
+
 def paused_child(loader):
     for worker in loader._workers:
         os.kill(worker.pid, signal.SIGSTOP)
@@ -103,12 +111,14 @@ def paused_child(loader):
 
 FAULTS = {"stopped": stopped, "gilHeld": gil_held, "sleep": sleep, "deadlock": deadlock, "diskWait": disk_wait,
           "swallowed": fails, "mismatch": mismatch, "partition": cut_off, "nativeSpin": native_spin}
+OF_GROUPS = ("otherGroup", "oneTooMany")
 
 
 def train(rank):
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     batches, is_culprit = None, rank == RANK
+    group, turns = of_groups() if KIND in OF_GROUPS else (None, 0)
     if is_culprit and KIND in ("dataLoader", "pausedChild"):
         batches = iter(torch.utils.data.DataLoader(Batches(), batch_size=1, num_workers=1))
     for step in range(1_000_000):
@@ -119,8 +129,14 @@ def train(rank):
                 return
             if KIND == "pausedChild":
                 paused_child(batches)
+            elif KIND == "oneTooMany":
+                dist.all_reduce(torch.ones(1), group=group)  # at: oneTooMany
+            elif KIND == "otherGroup":
+                time.sleep(3600)  # at: otherGroup
             elif KIND in FAULTS:
                 FAULTS[KIND]()
+        for _ in range(turns):
+            dist.all_reduce(torch.ones(1), group=group)  # at: oneTooMany
         batch = torch.ones(2, 4) if batches is None else next(batches)  # at: dataLoader, pausedChild
         optimizer.zero_grad()
         model(batch).sum().backward()
