@@ -137,9 +137,12 @@ fn is_hello(word: &AgentMessage) -> bool {
     matches!(word, AgentMessage::Hello(_))
 }
 
+/// Until all that it wrote has come as well.
 fn await_gone(server: &PlayedServer, run: &str) {
     wait_for(&format!("Gone of {run}"), || {
-        server.heard(|word| matches!(word, AgentMessage::Gone { run: gone, .. } if *gone == key(run)))
+        server.heard(
+            |word| matches!(word, AgentMessage::Gone { run: gone, streams_follow: false, .. } if *gone == key(run)),
+        )
     });
 }
 
