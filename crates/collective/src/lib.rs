@@ -27,7 +27,9 @@ mod neighbours;
 mod rendezvous;
 mod ring;
 mod wire;
+mod words;
 
 pub use communicator::{Communicator, DEFAULT_OPERATION_TIMEOUT};
 pub use error::{ConnectError, Operation, OperationError};
 pub use rendezvous::Rendezvous;
+pub use words::InChinese;

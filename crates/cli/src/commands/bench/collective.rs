@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use fermi_collective::bench::{self, Buffers, Measured, Row, TcpBuffers};
 use fermi_collective::nccl::{self, NcclDevice, NcclRanks};
-use fermi_collective::{Communicator, Rendezvous};
+use fermi_collective::{Communicator, InChinese, OperationError, Rendezvous};
 use fermi_domain::contract::{
     FERMI_TASK_ID, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RANK, TORCHELASTIC_RUN_ID, VIRTUAL_ENV,
     WORLD_SIZE,
@@ -124,8 +124,12 @@ fn fail(text: Text, hint: Text, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn without_nccl(why: &str) -> ExitCode {
-    let why = reason::of_said(why);
+/// In both languages, whichever the first rank speaks.
+fn told(error: &impl InChinese) -> Text {
+    Text::new(error.zh(), error.to_string())
+}
+
+fn without_nccl(why: &Text) -> ExitCode {
     fail(
         Text::new(format!("无法测 NCCL：{}", why.zh), format!("NCCL cannot be measured: {}", why.en)),
         Text::new(
@@ -150,7 +154,7 @@ fn become_run(flags: &CollectiveFlags) -> ExitCode {
     if flags.transport.contains(&Transport::Nccl)
         && let Err(problem) = NcclDevice::open(flags.nproc_per_node as usize - 1, &libraries(flags))
     {
-        return without_nccl(&problem.to_string());
+        return without_nccl(&told(&problem));
     }
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -192,14 +196,11 @@ fn as_rank(flags: &CollectiveFlags) -> ExitCode {
             )
         }
         Err(Unmeasured::NoNccl(why)) => without_nccl(&why),
-        Err(Unmeasured::BrokenOff(why)) => {
-            let why = reason::of_said(&why);
-            fail(
-                Text::new(format!("测量中断：{}", why.zh), format!("the measurement broke off: {}", why.en)),
-                Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
-                exit_code::FAILED,
-            )
-        }
+        Err(Unmeasured::BrokenOff(why)) => fail(
+            Text::new(format!("测量中断：{}", why.zh), format!("the measurement broke off: {}", why.en)),
+            Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
+            exit_code::FAILED,
+        ),
     }
 }
 
@@ -211,13 +212,13 @@ enum Unmeasured {
         room: Bytes,
     },
     /// NCCL is asked for by name, and one of the ranks has none.
-    NoNccl(String),
-    BrokenOff(String),
+    NoNccl(Text),
+    BrokenOff(Text),
 }
 
-impl From<String> for Unmeasured {
-    fn from(why: String) -> Self {
-        Self::BrokenOff(why)
+impl<E: InChinese> From<E> for Unmeasured {
+    fn from(why: E) -> Self {
+        Self::BrokenOff(told(&why))
     }
 }
 
@@ -235,9 +236,9 @@ fn rendezvous() -> Option<Rendezvous> {
 }
 
 fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>, Unmeasured> {
-    let mut ranks = Communicator::connect(rendezvous).map_err(|error| error.to_string())?;
+    let mut ranks = Communicator::connect(rendezvous)?;
     let most = flags.max.map_or_else(room, |bytes| bytes.0);
-    let most = bench::least(&mut ranks, most).map_err(|error| error.to_string())?;
+    let most = bench::least(&mut ranks, most)?;
     let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let sizes = bench::sizes(limit(flags.min.0), limit(most), flags.factor as usize);
     if sizes.is_empty() {
@@ -264,12 +265,12 @@ fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>
     match device {
         None => {}
         Some(Err(missing)) => {
-            answer["nccl"] = json!({"missing": missing});
+            answer["nccl"] = json!({"missing": missing.en});
             display.without_nccl(&missing);
         }
         Some(Ok(device)) => {
             let version = device.version();
-            let mut buffers = NcclRanks::connect(&mut ranks, device).map_err(|error| error.to_string())?;
+            let mut buffers = NcclRanks::connect(&mut ranks, device)?;
             let nccl = Series::measure(flags, &mut ranks, &mut buffers, (Transport::Nccl, &display, &sizes))?;
             answer["nccl"] = json!({"version": version, "rows": nccl.rows, "leftOut": nccl.left_out});
             rows.extend(nccl.rows);
@@ -282,16 +283,23 @@ fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>
 }
 
 /// This rank's GPU and libnccl, or why one of the ranks has none: all ranks get the same answer.
-fn open_nccl(flags: &CollectiveFlags, ranks: &mut Communicator) -> Result<Result<NcclDevice, String>, String> {
+fn open_nccl(flags: &CollectiveFlags, ranks: &mut Communicator) -> Result<Result<NcclDevice, Text>, OperationError> {
     let local_rank = std::env::var(LOCAL_RANK).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let opened = NcclDevice::open(local_rank, &libraries(flags)).map_err(|error| error.to_string());
-    let own = opened.as_ref().err().cloned().unwrap_or_default();
-    let said = ranks.all_gather(own.as_bytes()).map_err(|error| error.to_string())?;
+    let opened = NcclDevice::open(local_rank, &libraries(flags)).map_err(|problem| told(&problem));
+    let own = opened.as_ref().err().and_then(|why| serde_json::to_vec(why).ok()).unwrap_or_default();
+    let said = ranks.all_gather(&own)?;
     let missing = said.iter().enumerate().find(|(_, said)| !said.is_empty());
     match (missing, opened) {
         (None, opened) => Ok(opened),
-        (Some((rank, said)), _) => Ok(Err(format!("rank {rank}: {}", String::from_utf8_lossy(said)))),
+        (Some((rank, said)), _) => Ok(Err(of_rank(rank, said))),
     }
+}
+
+/// What a rank has said of itself, which may be of another release.
+fn of_rank(rank: usize, said: &[u8]) -> Text {
+    let words = || reason::of_said(&String::from_utf8_lossy(said));
+    let why = serde_json::from_slice::<Text>(said).unwrap_or_else(|_| words());
+    Text::new(format!("rank {rank}：{}", why.zh), format!("rank {rank}: {}", why.en))
 }
 
 /// The one that is named; else those that pip has left in the active environment, then the system's.
@@ -314,12 +322,12 @@ struct Series {
 }
 
 impl Series {
-    fn measure<B: Buffers<Problem: ToString>>(
+    fn measure<B: Buffers<Problem: InChinese>>(
         flags: &CollectiveFlags,
         ranks: &mut Communicator,
         buffers: &mut B,
         (transport, display, sizes): (Transport, &Display, &[usize]),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, B::Problem> {
         let chosen: Vec<Measured> = flags.operation.iter().map(|operation| operation.measured()).collect();
         let operations = if chosen.is_empty() { Measured::ALL.to_vec() } else { chosen };
         let mut series = Self::default();
@@ -327,7 +335,7 @@ impl Series {
             display.head(operation, ranks.world_size(), transport);
             for (at, bytes) in sizes.iter().enumerate() {
                 display.begin(operation, *bytes);
-                let row = bench::measure(ranks, buffers, operation, *bytes).map_err(|error| error.to_string())?;
+                let row = bench::measure(ranks, buffers, operation, *bytes)?;
                 display.row(&row);
                 series.rows.push(row);
                 let next = row.micros / 1e6 * f64::from(flags.factor) * (OPERATIONS + 4.0 * (B::AT_ONCE - 1) as f64);
@@ -367,11 +375,11 @@ impl Display {
         self.is_first && !self.is_json
     }
 
-    fn without_nccl(&self, missing: &str) {
+    fn without_nccl(&self, missing: &Text) {
         if self.says() {
             speech::say(&match speech::language() {
-                Language::ZhCn => format!("  没有测 NCCL：{missing}\n"),
-                Language::En => format!("  NCCL is not measured: {missing}\n"),
+                Language::ZhCn => format!("  没有测 NCCL：{}\n", missing.zh),
+                Language::En => format!("  NCCL is not measured: {}\n", missing.en),
             });
         }
     }
@@ -434,6 +442,17 @@ mod tests {
     fn the_free_memory_is_what_the_kernel_says() {
         assert_eq!(available("MemTotal:  100 kB\nMemAvailable:    50 kB\n"), Some(50 << 10));
         assert_eq!(available("MemTotal:  100 kB\n"), None);
+    }
+
+    #[test]
+    fn what_a_rank_lacks_is_told_in_the_readers_language() {
+        let why = Text::new("无法加载 libcuda.so.1：没有这个文件", "libcuda.so.1 cannot be loaded");
+        let told = of_rank(3, &serde_json::to_vec(&why).unwrap());
+        assert_eq!(
+            (&*told.zh, &*told.en),
+            ("rank 3：无法加载 libcuda.so.1：没有这个文件", "rank 3: libcuda.so.1 cannot be loaded")
+        );
+        assert_eq!(of_rank(1, b"no GPU").zh, "rank 1：no GPU");
     }
 
     #[test]
