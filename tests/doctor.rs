@@ -67,6 +67,7 @@ fn each_of_eight_hosts_is_named_with_the_right_reason() {
     hosts.set_mtu(6, 1_400);
     hosts.drop_port(7, 29_500);
     hosts.delay(8, Duration::from_millis(50));
+    (1..=8).for_each(|host| add_docker(&hosts, host));
     let doctor = |host: usize, program: &[&str]| {
         let mut command = hosts.program(host, program[0]);
         command.args(&program[1..]).args([FERMI, "doctor", "--no-python", "--json", "--nnodes", "8"]);
@@ -106,4 +107,76 @@ fn each_of_eight_hosts_is_named_with_the_right_reason() {
         let told = json(&member.ended().expect(1).out());
         assert_eq!(told["ok"], false);
     }
+}
+
+/// What every host with Docker has, under the same address.
+fn add_docker(hosts: &Hosts, host: usize) {
+    ip(hosts, host, &["link", "add", "docker0", "type", "bridge"]);
+    ip(hosts, host, &["addr", "add", "172.17.0.1/16", "dev", "docker0"]);
+    ip(hosts, host, &["link", "set", "docker0", "up"]);
+}
+
+fn ip(hosts: &Hosts, host: usize, words: &[&str]) {
+    assert!(hosts.program(host, "ip").args(words).status().is_ok_and(|status| status.success()), "ip {words:?}");
+}
+
+/// A check and the nodes that it names.
+type Named = (String, Vec<u64>);
+
+/// What is bad among hosts that `fail` has touched: the names of the checks with the nodes that they name, and the seconds.
+fn found_among(count: usize, fail: impl Fn(&Hosts)) -> Option<(Vec<Named>, f64)> {
+    let hosts = Hosts::new(count)?;
+    fail(&hosts);
+    let doctor = |host: usize| {
+        let mut command = hosts.program(host, FERMI);
+        command.args(["doctor", "--no-python", "--json", "--nnodes", &count.to_string()]);
+        command.args(["--master-addr", "10.77.0.1", "--node-rank", &(host - 1).to_string()]);
+        command
+    };
+    let _members: Vec<Run> = (2..=count).map(|host| Run::start(&mut doctor(host))).collect();
+    let report = json(&Run::whole(&mut doctor(1)).out());
+    let of_nodes = |it: &&Value| {
+        let check = it["check"].as_str().unwrap();
+        it["state"] != "ok" && (check.starts_with("wire.") || check.starts_with("nodes."))
+    };
+    let nodes = |it: &Value| it["nodes"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let bad = report["findings"].as_array().unwrap().iter().filter(of_nodes);
+    let bad = bad.map(|it| (it["check"].as_str().unwrap().to_owned(), nodes(it)));
+    let bad = bad.filter(|(_, nodes): &Named| !nodes.is_empty()).collect();
+    Some((bad, report["seconds"].as_f64().unwrap()))
+}
+
+#[test]
+fn a_slow_host_is_named_among_three_and_among_four() {
+    for count in [3, 4] {
+        let Some((bad, _)) = found_among(count, |hosts| hosts.limit_rate(2, "10mbit")) else { return };
+        assert_eq!(bad, [("wire.bandwidth".to_owned(), vec![1])], "{count} hosts");
+    }
+}
+
+/// As behind a wrong MTU: small packets come through, so that all meet.
+#[test]
+fn a_host_that_swallows_large_packets_is_named_by_what_comes_through_and_by_pairs() {
+    let Some((bad, seconds)) = found_among(4, |hosts| hosts.swallow_above(3, 1_400)) else { return };
+    assert_eq!(bad, [("wire.packets".to_owned(), vec![2]), ("wire.sum".to_owned(), vec![2])]);
+    assert!(seconds < 60.0, "{seconds}");
+}
+
+/// Such as those of networks that only this host is in.
+#[test]
+fn addresses_that_lead_nowhere_do_not_make_a_host_look_dead() {
+    let lead_nowhere = |hosts: &Hosts| {
+        for number in 1..=5 {
+            let (name, address) = (format!("dead{number}"), format!("10.88.{number}.3/24"));
+            ip(hosts, 3, &["link", "add", &name, "type", "dummy"]);
+            ip(hosts, 3, &["addr", "add", &address, "dev", &name]);
+            ip(hosts, 3, &["link", "set", &name, "up"]);
+        }
+        // What is sent there gets no answer at all.
+        for host in [1, 2] {
+            ip(hosts, host, &["route", "add", "10.88.0.0/16", "via", "10.77.0.99"]);
+        }
+    };
+    let Some((bad, _)) = found_among(3, lead_nowhere) else { return };
+    assert_eq!(bad, []);
 }

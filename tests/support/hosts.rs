@@ -83,6 +83,11 @@ impl Hosts {
         self.filter(host, "door", &format!("tcp dport {port} drop"));
     }
 
+    /// Swallows larger packets that come to a host, as on the way where an MTU is wrong.
+    pub fn swallow_above(&self, host: usize, bytes: u32) {
+        self.filter(host, "large", &format!("meta length > {bytes} drop"));
+    }
+
     /// Swallows what comes to a host, but for what this address sends.
     pub fn hear_only(&self, host: usize, address: &str) {
         self.filter(host, "alone", &format!("ip saddr != {address} drop"));

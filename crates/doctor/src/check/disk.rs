@@ -55,11 +55,11 @@ fn entries(disk: &DiskFacts) -> Option<Finding> {
 fn write(disk: &DiskFacts) -> Finding {
     let folder = &disk.folder;
     let speed = match &disk.write {
-        WriteTest::Failed { reason } => {
+        WriteTest::Failed(reason) => {
             let text = Text::new(format!("{folder} 不能写入"), format!("{folder} cannot be written to"));
             let fix = Text::new("检查目录的权限与挂载", "look at its permissions and its mount");
             return Finding::error("disk.write", Topic::Disk, text)
-                .seen(Text::new(reason.clone(), reason.clone()))
+                .seen(reason.text())
                 .fix(fix, format!("ls -ld '{folder}'; findmnt -T '{folder}'"));
         }
         written @ WriteTest::Done { .. } => written.speed().unwrap_or_default(),
@@ -120,6 +120,7 @@ mod tests {
     use super::super::tests::states;
     use super::*;
     use crate::State::{self, Error, Ok, Skipped, Warning};
+    use crate::facts::Reason;
 
     fn disk(change: impl FnOnce(&mut DiskFacts)) -> Vec<(&'static str, State)> {
         let mut disk = DiskFacts {
@@ -150,6 +151,6 @@ mod tests {
         // A virtual disk that says it rotates, and writes 640 MB/s.
         assert_eq!(disk(|it| it.is_rotating = Some(true)), []);
         assert_eq!(disk(|it| it.is_rotating = None), [("disk.kind", Skipped)]);
-        assert_eq!(disk(|it| it.write = WriteTest::Failed { reason: "read-only".into() }), [("disk.write", Error)]);
+        assert_eq!(disk(|it| it.write = WriteTest::Failed(Reason::said("read-only"))), [("disk.write", Error)]);
     }
 }

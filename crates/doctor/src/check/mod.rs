@@ -38,7 +38,7 @@ pub fn machine(facts: &MachineFacts) -> Vec<Finding> {
             infiniband::check(network, gpus.is_some())
         }),
         judged(&facts.firewall, "network.firewall", Topic::Network, &READING, |firewall| {
-            vec![network::firewall(firewall, facts.port.known().map_or(0, |port| port.port))]
+            vec![network::firewall(firewall, network, facts.port.known().map_or(0, |port| port.port))]
         }),
         judged(&facts.name, "network.name", Topic::Network, &RESOLVING, |name| vec![name::check(name, network)]),
         judged(&facts.loopback, "launch.ranks", Topic::Launch, &ADDING, |ranks| vec![ranks::check(ranks)]),

@@ -1,5 +1,7 @@
 //! Network interfaces and what filters packets.
 
+use std::net::IpAddr;
+
 use fermi_domain::language::Text;
 
 use crate::facts::{FirewallFacts, Interface, NetworkFacts};
@@ -14,7 +16,7 @@ const DAMAGED_SHARE: u64 = 100_000;
 pub fn check(network: &NetworkFacts) -> Vec<Finding> {
     let usable: Vec<&Interface> = usable(network).collect();
     if usable.is_empty() {
-        let inner: Vec<&Interface> = network.interfaces.iter().filter(|it| is_inner(it) && has_address(it)).collect();
+        let inner: Vec<&Interface> = network.interfaces.iter().filter(|it| it.is_inner() && has_address(it)).collect();
         let text = if inner.is_empty() {
             Text::new(
                 "没有已连接的网卡，只能在本机训练",
@@ -44,18 +46,13 @@ pub fn check(network: &NetworkFacts) -> Vec<Finding> {
 /// Those over which other machines can be reached: real ones, or whatever has an address where no real one has, but for
 /// bridges inside the machine.
 pub(crate) fn usable(network: &NetworkFacts) -> impl Iterator<Item = &Interface> {
-    let outward = || network.interfaces.iter().filter(|it| has_address(it) && !is_inner(it));
+    let outward = || network.interfaces.iter().filter(|it| has_address(it) && !it.is_inner());
     let has_physical = outward().any(|interface| interface.is_physical);
     outward().filter(move |interface| interface.is_physical || !has_physical)
 }
 
 fn has_address(interface: &Interface) -> bool {
     interface.is_up && !interface.addresses.is_empty()
-}
-
-/// A bridge without a network card, such as `docker0`: what it joins is on this machine.
-fn is_inner(interface: &Interface) -> bool {
-    interface.is_bridge && !interface.is_physical
 }
 
 fn shown(interfaces: &[&Interface]) -> String {
@@ -124,8 +121,21 @@ fn damaged(interface: &Interface) -> Option<Finding> {
     })
 }
 
+/// The range of private addresses that this machine is in.
+fn private(network: &NetworkFacts) -> Option<&'static str> {
+    let range = |ip: &IpAddr| match ip {
+        IpAddr::V4(ip) if ip.is_private() => Some(match ip.octets()[0] {
+            10 => "10.0.0.0/8",
+            172 => "172.16.0.0/12",
+            _ => "192.168.0.0/16",
+        }),
+        _ => None,
+    };
+    usable(network).flat_map(|interface| &interface.addresses).find_map(range)
+}
+
 /// A hint, not a proof: only a connection from another machine shows what passes.
-pub fn firewall(firewall: &FirewallFacts, port: u16) -> Finding {
+pub fn firewall(firewall: &FirewallFacts, network: Option<&NetworkFacts>, port: u16) -> Finding {
     let allow = Text::new(
         "让训练节点之间的流量通过，例如整个内网网段",
         "let traffic between the nodes pass, such as all of the internal network",
@@ -139,8 +149,13 @@ pub fn firewall(firewall: &FirewallFacts, port: u16) -> Finding {
         .fix(allow, format!("sudo firewall-cmd --permanent --add-port={port}/tcp && sudo firewall-cmd --reload"));
     }
     if firewall.has_ufw {
-        return warn("ufw 已启用，可能拦截其他节点".into(), "ufw is on and may keep other nodes out".into())
-            .fix(allow, format!("sudo ufw allow from 10.0.0.0/8   # or: sudo ufw allow {port}/tcp"));
+        return warn("ufw 已启用，可能拦截其他节点".into(), "ufw is on and may keep other nodes out".into()).fix(
+            allow,
+            match network.and_then(private) {
+                Some(network) => format!("sudo ufw allow from {network}   # or: sudo ufw allow {port}/tcp"),
+                None => format!("sudo ufw allow {port}/tcp"),
+            },
+        );
     }
     let by_rule = firewall.refusing_rules.first().map(|rule| (rule, firewall.refusing_rules.len()));
     let by_policy = firewall.closed_chains.first().map(|chain| (chain, firewall.closed_chains.len()));
@@ -233,13 +248,16 @@ mod tests {
         let judged = |change: fn(&mut FirewallFacts)| {
             let mut facts = FirewallFacts { are_rules_readable: true, ..FirewallFacts::default() };
             change(&mut facts);
-            let finding = firewall(&facts, 29_500);
+            let interfaces =
+                vec![Interface { addresses: vec!["172.16.4.1".parse().unwrap()], ..interface("eth0", None) }];
+            let network = NetworkFacts { interfaces, ..NetworkFacts::default() };
+            let finding = firewall(&facts, Some(&network), 29_500);
             (finding.state, finding.fix.and_then(|fix| fix.command).unwrap_or_default())
         };
         assert_eq!(judged(|_| ()).0, Ok);
         assert_eq!(judged(|it| it.are_rules_readable = false).0, Skipped);
         assert!(judged(|it| it.has_firewalld = true).1.contains("--add-port=29500/tcp"));
-        assert!(judged(|it| it.has_ufw = true).1.contains("ufw allow"));
+        assert!(judged(|it| it.has_ufw = true).1.contains("ufw allow from 172.16.0.0/12"));
         assert!(judged(|it| it.closed_chains = vec!["inet f input".into()]).1.contains("inet f input tcp dport 29500"));
         assert_eq!(judged(|it| it.refusing_rules = vec!["drop".into()]).0, Warning);
     }

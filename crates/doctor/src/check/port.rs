@@ -11,6 +11,13 @@ pub fn check(port: &PortFacts) -> Finding {
         let text = Text::new(format!("端口 {number} 空闲"), format!("port {number} is free"));
         return Finding::ok("launch.port", Topic::Launch, text);
     }
+    if let Some(refusal) = &port.refusal {
+        let text = Text::new(format!("端口 {number} 无法使用"), format!("port {number} cannot be used"));
+        let fix =
+            Text::new("换一个端口（MASTER_PORT 或 --master-port）", "choose another (MASTER_PORT or --master-port)");
+        let finding = Finding::error("launch.port", Topic::Launch, text).seen(refusal.text());
+        return finding.fix(fix, "sysctl net.ipv4.ip_unprivileged_port_start; ulimit -n");
+    }
     let text = Text::new(format!("端口 {number} 已被占用"), format!("port {number} is taken"));
     let fix = Text::new(
         "等占用者结束，或换一个端口（MASTER_PORT 或 --master-port）",
@@ -47,14 +54,14 @@ pub fn master(master: &MasterFacts) -> Finding {
                 format!("the master {address} can be reached; nothing listens at {port} yet"),
             ),
         ),
-        MasterReach::Silent { reason } => {
+        MasterReach::Silent(reason) => {
             let text = Text::new(format!("连接不到主节点 {at}"), format!("the master {at} does not answer"));
             let fix = Text::new(
                 "检查地址、路由与防火墙；确认主节点已开机",
                 "check address, route and firewall, and that the machine is up",
             );
             Finding::error("launch.master", Topic::Launch, text)
-                .seen(Text::new(reason.clone(), reason.clone()))
+                .seen(reason.text())
                 .fix(fix, format!("ping -c 3 {address}; ip route get {address}"))
         }
         MasterReach::Unresolved => {
@@ -73,6 +80,7 @@ pub fn master(master: &MasterFacts) -> Finding {
 mod tests {
     use super::*;
     use crate::State;
+    use crate::facts::Reason;
 
     #[test]
     fn a_taken_port_is_an_error_only_where_it_was_named() {
@@ -88,6 +96,6 @@ mod tests {
         let state = |reach| master(&MasterFacts { address: "gn6".into(), port: 29_500, reach }).state;
         assert_eq!([MasterReach::Here, MasterReach::Listens, MasterReach::Refuses].map(state), [State::Ok; 3]);
         assert_eq!(state(MasterReach::Unresolved), State::Error);
-        assert_eq!(state(MasterReach::Silent { reason: "timed out".into() }), State::Error);
+        assert_eq!(state(MasterReach::Silent(Reason::said("timed out"))), State::Error);
     }
 }

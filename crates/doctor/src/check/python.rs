@@ -1,6 +1,7 @@
 //! Python and the engines in it, beside the driver.
 
 use fermi_domain::language::Text;
+use fermi_domain::preflight::PreflightEngine;
 
 use crate::facts::{EngineAnswer, GpuFacts, JaxFacts, PythonFacts, TorchFacts};
 use crate::{Finding, Topic};
@@ -11,6 +12,15 @@ pub fn check(python: Option<&PythonFacts>, gpus: Option<&GpuFacts>) -> Vec<Findi
         return vec![Finding::skipped("python.version", Topic::Python, text)];
     };
     let path = &python.path;
+    if python.is_missing {
+        let text = Text::new(
+            format!("PYTHON_EXEC 指向的“{path}”不是可执行的程序"),
+            format!("PYTHON_EXEC names \"{path}\", which is no program"),
+        );
+        let fix =
+            Text::new("改正它，或不设置：fermi run 也会拒绝", "correct it, or leave it out: fermi run refuses it too");
+        return vec![Finding::error("python.version", Topic::Python, text).fix(fix, "unset PYTHON_EXEC")];
+    }
     let Some(version) = &python.version else {
         let text = Text::new(format!("{path} 没有应答"), format!("{path} does not answer"));
         let fix = Text::new("看看它能否启动", "see whether it starts");
@@ -24,7 +34,37 @@ pub fn check(python: Option<&PythonFacts>, gpus: Option<&GpuFacts>) -> Vec<Findi
     findings.extend(torch(python, gpus));
     findings.extend(packages(python));
     findings.extend(jax(&python.jax, gpus));
+    findings.extend(listed(python));
     findings
+}
+
+/// What a person has asked for by `--engine`, as far as it is not said already.
+fn listed(python: &PythonFacts) -> Option<Finding> {
+    match (python.listed?, &python.torch, &python.jax) {
+        (PreflightEngine::Torch, EngineAnswer::Imported(TorchFacts { device_names: Some(names), .. }), _) => {
+            let names = counted(names);
+            let text = Text::new(format!("torch 看到的设备：{names}"), format!("devices by torch: {names}"));
+            Some(Finding::ok("engine.devices", Topic::Python, text))
+        }
+        (PreflightEngine::Jax, _, EngineAnswer::NotAsked) => {
+            let text = Text::new("没有安装 JAX", "JAX is not installed");
+            Some(Finding::skipped("python.jax", Topic::Python, text))
+        }
+        _ => None,
+    }
+}
+
+/// `8 × NVIDIA H100`, and different ones one after the other.
+pub(super) fn counted(devices: &[String]) -> String {
+    let mut counted: Vec<(&String, usize)> = Vec::new();
+    for device in devices {
+        match counted.iter_mut().find(|(name, _)| *name == device) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((device, 1)),
+        }
+    }
+    let each = counted.into_iter().map(|(name, n)| if n == 1 { name.clone() } else { format!("{n} × {name}") });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn torch(python: &PythonFacts, gpus: Option<&GpuFacts>) -> Vec<Finding> {
@@ -214,6 +254,27 @@ mod tests {
         ] {
             assert_eq!(found(case.clone(), 8), [("python.torch", Ok), ("python.cuda", state)], "{case:?}");
         }
+    }
+
+    #[test]
+    fn the_devices_of_the_engine_that_is_asked_for_are_listed() {
+        let with = |names: Option<&[&str]>, listed| {
+            let names = names.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            let facts = TorchFacts { has_distributed: true, device_names: names, ..TorchFacts::default() };
+            let python = PythonFacts { listed, ..python(EngineAnswer::Imported(facts)) };
+            let last = check(Some(&python), None).pop().unwrap();
+            (last.check.to_string(), last.text.en.to_string())
+        };
+        let torch = Some(PreflightEngine::Torch);
+        assert_eq!(
+            with(Some(&["H200", "H200"]), torch),
+            ("engine.devices".into(), "devices by torch: 2 × H200".into())
+        );
+        assert_eq!(with(Some(&["cpu"]), torch).1, "devices by torch: cpu");
+        assert_eq!(with(None, None).0, "python.torch");
+        assert_eq!(with(None, Some(PreflightEngine::Jax)), ("python.jax".into(), "JAX is not installed".into()));
+        let missing = PythonFacts { path: "/no/such".into(), is_missing: true, ..PythonFacts::default() };
+        assert!(check(Some(&missing), None)[0].text.en.contains("PYTHON_EXEC names \"/no/such\""));
     }
 
     #[test]

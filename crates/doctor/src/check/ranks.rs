@@ -26,12 +26,12 @@ pub fn check(ranks: &LoopbackFacts) -> Finding {
             Text::new("本机两个 rank 的 all-reduce 结果错误", "the all-reduce of two ranks here has a wrong result"),
         )
         .advice(Text::new("检查内存与 CPU（memtest）", "test memory and CPU (memtest)")),
-        LoopbackFacts::Failed { reason } => Finding::error(
+        LoopbackFacts::Failed(reason) => Finding::error(
             "launch.ranks",
             Topic::Launch,
             Text::new("本机两个 rank 无法通信", "two ranks on this machine cannot speak to each other"),
         )
-        .seen(Text::new(reason.clone(), reason.clone()))
+        .seen(reason.text())
         .fix(fix, "ip link set lo up; ip -brief address show lo"),
     }
 }
@@ -40,12 +40,13 @@ pub fn check(ranks: &LoopbackFacts) -> Finding {
 mod tests {
     use super::*;
     use crate::State;
+    use crate::facts::Reason;
 
     #[test]
     fn a_wrong_sum_is_as_bad_as_none() {
         let added = |is_right| LoopbackFacts::Added { bytes: 1 << 20, micros: 900, is_right };
         assert_eq!(check(&added(true)).state, State::Ok);
         assert_eq!(check(&added(false)).state, State::Error);
-        assert_eq!(check(&LoopbackFacts::Failed { reason: "refused".into() }).state, State::Error);
+        assert_eq!(check(&LoopbackFacts::Failed(Reason::said("refused"))).state, State::Error);
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Reason;
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskFacts {
@@ -26,9 +28,7 @@ pub enum WriteTest {
         bytes: u64,
         seconds: f64,
     },
-    Failed {
-        reason: String,
-    },
+    Failed(Reason),
 }
 
 impl Default for WriteTest {

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Reason;
+
 /// This machine's own name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +26,9 @@ pub struct PortFacts {
     pub is_free: bool,
     /// Who has it, as far as we may look.
     pub holder: Option<String>,
+    /// Why it cannot be taken, where nobody has it.
+    #[serde(default)]
+    pub refusal: Option<Reason>,
 }
 
 /// The master that MASTER_ADDR names.
@@ -43,9 +48,7 @@ pub enum MasterReach {
     Listens,
     /// The machine answers, but nothing listens at the port yet.
     Refuses,
-    Silent {
-        reason: String,
-    },
+    Silent(Reason),
     Unresolved,
 }
 
@@ -59,9 +62,7 @@ pub enum LoopbackFacts {
         micros: u64,
         is_right: bool,
     },
-    Failed {
-        reason: String,
-    },
+    Failed(Reason),
 }
 
 /// The variables of a launch that are set here.

@@ -8,6 +8,7 @@ mod gpu;
 mod launch;
 mod network;
 mod python;
+mod reason;
 mod system;
 
 pub use cpu::{CpuFacts, MemoryFacts, SharedMemory};
@@ -16,6 +17,7 @@ pub use gpu::{DriverFacts, GpuFacts};
 pub use launch::{LaunchVariables, LoopbackFacts, MasterFacts, MasterReach, NameFacts, PortFacts};
 pub use network::{FirewallFacts, InfinibandPort, Interface, NetworkFacts};
 pub use python::{EngineAnswer, JaxFacts, PythonFacts, TorchFacts};
+pub use reason::Reason;
 pub use system::{ClockFacts, LimitFacts};
 
 use serde::{Deserialize, Serialize};

@@ -32,6 +32,13 @@ pub struct Interface {
     pub damaged: u64,
 }
 
+impl Interface {
+    /// A bridge without a network card, such as `docker0`: what it joins is on this machine.
+    pub fn is_inner(&self) -> bool {
+        self.is_bridge && !self.is_physical
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InfinibandPort {

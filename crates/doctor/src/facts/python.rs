@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fermi_domain::preflight::PreflightEngine;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,12 @@ pub struct PythonFacts {
     pub packages: BTreeMap<String, String>,
     pub torch: EngineAnswer<TorchFacts>,
     pub jax: EngineAnswer<JaxFacts>,
+    /// PYTHON_EXEC names it, and it is no program.
+    #[serde(default)]
+    pub is_missing: bool,
+    /// The engine whose devices a person wants to see.
+    #[serde(default)]
+    pub listed: Option<PreflightEngine>,
 }
 
 /// What came of importing an engine.
@@ -38,6 +45,8 @@ pub struct TorchFacts {
     /// The CUDA that it was built for; None for one without.
     pub cuda: Option<String>,
     pub devices: usize,
+    /// Of the devices, where they were asked for.
+    pub device_names: Option<Vec<String>>,
     pub has_distributed: bool,
     pub has_nccl: bool,
     pub has_gloo: bool,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
 
-use crate::facts::{DiskFacts, WriteTest};
+use crate::facts::{DiskFacts, Reason, WriteTest};
 
 const PIECE: usize = 4 << 20;
 const MOST: u64 = 64 << 20;
@@ -24,7 +24,7 @@ pub fn look(folder: &Path) -> DiskFacts {
     }
     facts.file_system = file_system_of(folder);
     facts.is_rotating = is_rotating(folder);
-    facts.write = try_write(folder, facts.free).unwrap_or_else(|error| WriteTest::Failed { reason: error.to_string() });
+    facts.write = try_write(folder, facts.free).unwrap_or_else(|error| WriteTest::Failed(Reason::from(&error)));
     facts
 }
 
@@ -97,7 +97,7 @@ mod tests {
         assert!(matches!(facts.write, WriteTest::Done { bytes, .. } if bytes > 0), "{facts:?}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let missing = look(&folder.path().join("missing"));
-        assert!(matches!(missing.write, WriteTest::Failed { .. }), "{missing:?}");
+        assert!(matches!(missing.write, WriteTest::Failed(_)), "{missing:?}");
     }
 
     #[test]

@@ -10,9 +10,10 @@ use fermi_domain::contract::{
     CUDA_VISIBLE_DEVICES, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, NODE_RANK, OMP_NUM_THREADS, RANK,
     WORLD_SIZE,
 };
+use fermi_domain::language::Explained;
 
 use super::{own_addresses, system};
-use crate::facts::{LaunchVariables, MasterFacts, MasterReach, NameFacts, PortFacts};
+use crate::facts::{LaunchVariables, MasterFacts, MasterReach, NameFacts, PortFacts, Reason};
 
 const ONE_TRY: Duration = Duration::from_millis(1_500);
 const MOST_ADDRESSES: usize = 3;
@@ -45,12 +46,14 @@ pub fn name() -> NameFacts {
 
 /// By taking the port as a run would, and giving it back at once.
 pub fn port(port: u16, is_named: bool) -> PortFacts {
-    let (is_free, holder) = match lease::lease(MasterPort::Exactly(port)) {
-        Ok(_) => (true, None),
-        Err(LeaseError::Taken { holder, .. }) => (false, holder.map(|it| format!("{} (pid {})", it.command, it.pid))),
-        Err(error) => (false, Some(error.to_string())),
-    };
-    PortFacts { port, is_named, is_free, holder }
+    let facts = PortFacts { port, is_named, ..PortFacts::default() };
+    match lease::lease(MasterPort::Exactly(port)) {
+        Ok(_) => PortFacts { is_free: true, ..facts },
+        Err(LeaseError::Taken { holder, .. }) => {
+            PortFacts { holder: holder.map(|it| format!("{} (pid {})", it.command, it.pid)), ..facts }
+        }
+        Err(error) => PortFacts { refusal: Some(error.text().into()), ..facts },
+    }
 }
 
 pub fn master(address: String, port: u16) -> MasterFacts {
@@ -62,7 +65,7 @@ pub fn master(address: String, port: u16) -> MasterFacts {
     } else if found.iter().any(|it| is_own(it.ip().to_canonical())) {
         MasterReach::Here
     } else {
-        found.iter().map(reach).find(|it| !matches!(it, MasterReach::Silent { .. })).unwrap_or_else(|| reach(&found[0]))
+        found.iter().map(reach).find(|it| !matches!(it, MasterReach::Silent(_))).unwrap_or_else(|| reach(&found[0]))
     };
     MasterFacts { address, port, reach }
 }
@@ -71,7 +74,7 @@ fn reach(address: &SocketAddr) -> MasterReach {
     match TcpStream::connect_timeout(address, ONE_TRY) {
         Ok(_) => MasterReach::Listens,
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => MasterReach::Refuses,
-        Err(error) => MasterReach::Silent { reason: error.to_string() },
+        Err(error) => MasterReach::Silent(Reason::from(&error)),
     }
 }
 

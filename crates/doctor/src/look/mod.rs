@@ -6,7 +6,7 @@ mod disk;
 mod firewall;
 mod gpu;
 mod launch;
-mod loopback;
+pub(crate) mod loopback;
 mod network;
 pub(crate) mod python;
 mod step;
@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use fermi_attempt::port as lease;
 use fermi_domain::contract::{MASTER_ADDR, MASTER_PORT};
+use fermi_domain::preflight::PreflightEngine;
 
 use crate::facts::{MachineFacts, PortFacts, Seen};
 pub use disk::file_system_of;
-pub use network::own_addresses;
+pub use network::{interfaces, own_addresses};
 pub use step::Step;
 
 /// What to look at, as far as people can choose it.
@@ -32,8 +33,8 @@ pub struct LookOptions {
     pub python: Option<PathBuf>,
     /// The master's port as [`port`] has found it, before this process itself takes it.
     pub port: PortFacts,
-    /// Whether JAX is imported and asked for its devices, which takes their memory for a moment.
-    pub asks_jax: bool,
+    /// The engine that is asked for its devices, which takes some of their memory for a moment. Without, JAX is not imported.
+    pub lists: Option<PreflightEngine>,
     /// Whether Python is asked at all, and how long its engines may take.
     pub python_patience: Option<Duration>,
 }

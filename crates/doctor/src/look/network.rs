@@ -8,6 +8,17 @@ use std::path::Path;
 use crate::facts::{InfinibandPort, Interface, NetworkFacts};
 
 pub fn look() -> NetworkFacts {
+    NetworkFacts {
+        interfaces: interfaces(),
+        infiniband: infiniband(Path::new("/sys/class/infiniband")),
+        has_peer_memory: ["nvidia_peermem", "nv_peer_mem"]
+            .iter()
+            .any(|name| Path::new("/sys/module").join(name).exists()),
+    }
+}
+
+/// All but the loopback, by name.
+pub fn interfaces() -> Vec<Interface> {
     let addresses = addresses();
     let mut interfaces: Vec<Interface> = entries(Path::new("/sys/class/net"))
         .filter(|name| name != "lo")
@@ -18,13 +29,7 @@ pub fn look() -> NetworkFacts {
         })
         .collect();
     interfaces.sort_by(|a, b| a.name.cmp(&b.name));
-    NetworkFacts {
-        interfaces,
-        infiniband: infiniband(Path::new("/sys/class/infiniband")),
-        has_peer_memory: ["nvidia_peermem", "nv_peer_mem"]
-            .iter()
-            .any(|name| Path::new("/sys/module").join(name).exists()),
-    }
+    interfaces
 }
 
 /// The addresses at which other machines may find this one, each with its interface.
@@ -73,7 +78,9 @@ fn addresses() -> BTreeMap<String, Vec<IpAddr>> {
         };
         let is_link_local = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
         if !is_link_local {
-            found.entry(interface.interface_name).or_default().push(address);
+            // A second address may be labelled `eth0:1`.
+            let name = interface.interface_name.split(':').next().unwrap_or_default().to_owned();
+            found.entry(name).or_default().push(address);
         }
     }
     found

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use fermi_domain::contract::{PATH, PYTHON_EXEC, VIRTUAL_ENV, engines::XLA_PYTHON_CLIENT_PREALLOCATE};
+use fermi_attempt::launch::{NoPython, PythonSearch};
+use fermi_domain::contract::engines::XLA_PYTHON_CLIENT_PREALLOCATE;
+use fermi_domain::preflight::PreflightEngine;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -17,25 +19,32 @@ const QUESTIONS: &str = include_str!("questions.py");
 
 pub fn look(options: &LookOptions) -> Option<PythonFacts> {
     let patience = options.python_patience?;
-    let path = options.python.clone().or_else(usual)?;
+    let search = PythonSearch::by_variables();
+    let path = match chosen(options.python.as_deref(), &search) {
+        Ok(path) => path,
+        Err(NoPython { tried }) if search.named.is_some() => {
+            return Some(PythonFacts { path: tried, is_missing: true, ..PythonFacts::default() });
+        }
+        Err(_) => return None,
+    };
     let mut command = Command::new(&path);
-    command.args(["-c", QUESTIONS]).args(options.asks_jax.then_some("jax"));
+    command.args(["-c", QUESTIONS]).args(options.lists.map(PreflightEngine::name));
     // To be asked for its devices, JAX need not take their memory.
     command.env(XLA_PYTHON_CLIENT_PREALLOCATE, "false");
     let said = ask(&mut command, patience);
-    let mut facts = said.map(|said| read(&said, patience, options.asks_jax)).unwrap_or_default();
+    let asks_jax = options.lists == Some(PreflightEngine::Jax);
+    let mut facts = said.map(|said| read(&said, patience, asks_jax)).unwrap_or_default();
     facts.path = path.display().to_string();
+    facts.listed = options.lists;
     Some(facts)
 }
 
-/// The one that `fermi run` would take.
-pub fn usual() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let environment = variable(VIRTUAL_ENV).map(|folder| folder.join("bin/python"));
-    let path = std::env::var_os(PATH).unwrap_or_default();
-    let on_path = |name: &str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.is_file());
-    let named = [variable(PYTHON_EXEC), environment].into_iter().flatten().find(|path| Path::new(path).is_file());
-    named.or_else(|| on_path("python3")).or_else(|| on_path("python"))
+/// The one that a person names, a file or a folder with `bin/python`, else the one that `fermi run` would take. A name that
+/// leads to none is kept, so that it is said.
+pub fn chosen(named: Option<&Path>, search: &PythonSearch) -> Result<PathBuf, NoPython> {
+    let Some(named) = named else { return search.usual() };
+    let found = named.to_str().and_then(|name| search.of_this_name(name, Path::new(".")).ok());
+    Ok(found.unwrap_or_else(|| named.to_owned()))
 }
 
 fn read(said: &Said, patience: Duration, asked_jax: bool) -> PythonFacts {
@@ -47,6 +56,8 @@ fn read(said: &Said, patience: Duration, asked_jax: bool) -> PythonFacts {
     let packages: std::collections::BTreeMap<_, _> = packages.collect();
     PythonFacts {
         path: String::new(),
+        is_missing: false,
+        listed: None,
         version: find("version").and_then(text),
         torch: engine(find("torch"), said, patience, packages.contains_key("torch")),
         jax: engine(find("jax"), said, patience, asked_jax && packages.contains_key("jax")),
@@ -76,6 +87,26 @@ fn engine<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_python_is_that_of_a_run_and_a_name_that_leads_nowhere_is_told() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [python, python3, inside] =
+            ["one/python", "two/python3", "venv/bin/python"].map(|name| folder.path().join(name));
+        for file in [&python, &python3, &inside] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = std::env::join_paths([folder.path().join("two"), folder.path().join("one")]).unwrap();
+        let search = PythonSearch { path, ..PythonSearch::default() };
+        assert_eq!(chosen(None, &search), Ok(python), "'python' comes before 'python3', wherever it lies");
+        assert_eq!(chosen(Some(&folder.path().join("venv")), &search), Ok(inside));
+        assert_eq!(chosen(Some(Path::new("/no/such")), &search), Ok("/no/such".into()));
+        let lost = PythonSearch { named: Some("/no/such".into()), ..search };
+        assert!(chosen(None, &lost).is_err());
+    }
 
     fn said(stdout: &str, succeeded: Option<bool>) -> Said {
         Said { stdout: stdout.to_owned(), complaint: "Segmentation fault".to_owned(), succeeded }

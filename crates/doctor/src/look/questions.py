@@ -25,6 +25,10 @@ if "torch" in packages:
         import torch
         import torch.distributed as distributed
 
+        def devices():
+            names = [torch.cuda.get_device_name(at) for at in range(torch.cuda.device_count())]
+            return names or ["cpu"]
+
         has = distributed.is_available()
         nccl = has and distributed.is_nccl_available()
         version = torch.cuda.nccl.version() if nccl and torch.cuda.is_available() else None
@@ -33,6 +37,7 @@ if "torch" in packages:
                 "version": torch.__version__,
                 "cuda": torch.version.cuda,
                 "devices": torch.cuda.device_count(),
+                "deviceNames": devices() if "torch" in sys.argv[1:] else None,
                 "hasDistributed": has,
                 "hasNccl": nccl,
                 "hasGloo": has and distributed.is_gloo_available(),

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use fermi_attempt::launch::{NoPython, PythonSearch};
 use fermi_domain::contract::engines::XLA_PYTHON_CLIENT_PREALLOCATE;
+use fermi_domain::language::Text;
 use fermi_domain::preflight::PreflightEngine;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::survey::{EngineOutcome, EngineStage};
+use crate::facts::Reason;
 use crate::look::child::{Said, ask};
 use crate::look::python;
 
@@ -32,8 +35,12 @@ pub struct EngineRank<'a> {
 impl EngineRank<'_> {
     /// Takes part; with the usual Python where none is named.
     pub fn add(&self, python: Option<PathBuf>) -> EngineOutcome {
-        let Some(path) = python.or_else(python::usual) else {
-            return EngineOutcome::failed(Vec::new(), "no Python");
+        let path = match python::chosen(python.as_deref(), &PythonSearch::by_variables()) {
+            Ok(path) => path,
+            Err(NoPython { tried }) => {
+                let why = Text::new(format!("找不到 Python：{tried}"), format!("no Python was found: {tried}"));
+                return EngineOutcome::failed(Vec::new(), why.into());
+            }
         };
         let mut command = Command::new(path);
         command.args(["-c", RANK, self.engine.name(), self.backend]);
@@ -43,7 +50,7 @@ impl EngineRank<'_> {
         command.env(XLA_PYTHON_CLIENT_PREALLOCATE, "false");
         match ask(&mut command, self.patience) {
             Some(said) => read(&said, self.patience),
-            None => EngineOutcome::failed(Vec::new(), "Python cannot be started"),
+            None => EngineOutcome::failed(Vec::new(), Text::new("Python 无法启动", "Python cannot be started").into()),
         }
     }
 }
@@ -63,10 +70,10 @@ fn read(said: &Said, patience: Duration) -> EngineOutcome {
         return EngineOutcome::Added { devices, micros, is_right };
     }
     if let Some(reason) = find("error").and_then(Value::as_str) {
-        return EngineOutcome::failed(devices, reason);
+        return EngineOutcome::failed(devices, Reason::said(reason));
     }
     if said.succeeded.is_some() {
-        return EngineOutcome::failed(devices, &said.complaint);
+        return EngineOutcome::failed(devices, Reason::said(&said.complaint));
     }
     let stage = match (find("met"), find("devices").or(find("imported"))) {
         (Some(_), _) => EngineStage::Add,
@@ -104,8 +111,8 @@ mod tests {
         assert_eq!(outcome(said, None), added);
         assert_eq!(
             outcome("{\"error\": \"OSError: x\"}", Some(false)),
-            EngineOutcome::failed(Vec::new(), "OSError: x")
+            EngineOutcome::failed(Vec::new(), Reason::said("OSError: x"))
         );
-        assert_eq!(outcome("", Some(false)), EngineOutcome::failed(Vec::new(), "Killed"));
+        assert_eq!(outcome("", Some(false)), EngineOutcome::failed(Vec::new(), Reason::said("Killed")));
     }
 }

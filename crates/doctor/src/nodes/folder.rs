@@ -6,8 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fermi_domain::language::{Text, reason};
+
 use super::survey::FolderSeen;
-use crate::facts::Seen;
+use crate::facts::{Reason, Seen};
 use crate::look::{Step, file_system_of};
 
 /// A network disk that is gone hangs instead of answering.
@@ -41,17 +43,19 @@ impl Drop for Mark {
 }
 
 /// The mark, or why there is none; a disk that hangs is left to its thread.
-pub fn mark(folder: PathBuf) -> Result<Mark, String> {
+pub fn mark(folder: PathBuf) -> Result<Mark, Text> {
     match Step::start(LOOK, move || Mark::leave(&folder)).wait() {
-        Seen::Known(left) => left.map_err(|error| error.to_string()),
-        Seen::Late { seconds } => Err(format!("no answer in {seconds} s")),
+        Seen::Known(left) => left.map_err(|error| reason::of_io(&error)),
+        Seen::Late { seconds } => {
+            Err(Text::new(format!("{seconds} 秒内没有应答"), format!("no answer in {seconds} s")))
+        }
     }
 }
 
 pub fn look(folder: PathBuf, mark: Option<String>) -> FolderSeen {
     match Step::start(LOOK, move || seen(&folder, mark.as_deref())).wait() {
         Seen::Known(Ok(seen)) => seen,
-        Seen::Known(Err(error)) => FolderSeen::Failed { reason: error.to_string() },
+        Seen::Known(Err(error)) => FolderSeen::Failed(Reason::from(&error)),
         Seen::Late { seconds } => FolderSeen::Late { seconds },
     }
 }
@@ -103,6 +107,6 @@ mod tests {
         assert_eq!(looked(Some("another")).3, Some(false));
         drop(mark);
         assert_eq!(looked(None), (2, 5, true, None));
-        assert!(matches!(look(folder.path().join("none"), None), FolderSeen::Failed { .. }));
+        assert!(matches!(look(folder.path().join("none"), None), FolderSeen::Failed(_)));
     }
 }

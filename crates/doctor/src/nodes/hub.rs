@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
@@ -11,25 +11,29 @@ use std::time::{Duration, Instant};
 use fermi_domain::language::Text;
 use fermi_domain::preflight::{PreflightEngine, PreflightStep};
 
+use super::candidates::candidates;
 use super::gather::{Member, gather};
 use super::message::{Address, Greeting, NodeAnswer, NodeOrder, Peer};
 use super::obey::{Obedient, VALUES};
 use super::survey::{EngineSurvey, FolderSurvey, NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
-use super::{NodesOptions, folder, frame, responder, schedule};
+use super::{NodesOptions, folder, frame, pairs, responder, schedule};
 use crate::facts::{EngineAnswer, MachineFacts, PythonFacts, Seen};
-use crate::look::{self, Step};
+use crate::look::Step;
 
 /// How long each step may take in all.
 const FACTS: Duration = Duration::from_secs(15);
-const PINGS: Duration = Duration::from_secs(11);
-const ROUND: Duration = Duration::from_secs(5);
+const PINGS: Duration = Duration::from_secs(12);
+const ROUND: Duration = Duration::from_secs(6);
 const TRANSFERS: Duration = Duration::from_secs(14);
 const SUM: Duration = Duration::from_secs(10);
 /// Importing takes most of it; the nodes have done so once before, to be asked for its version.
-const ENGINE: Duration = Duration::from_secs(20);
+pub(super) const ENGINE: Duration = Duration::from_secs(20);
+const SHORT_ENGINE: Duration = Duration::from_secs(12);
 /// Between a node's own deadline and that of its answer.
-const ANSWER: Duration = Duration::from_secs(2);
-const FOLDER: Duration = Duration::from_secs(8);
+pub(super) const ANSWER: Duration = Duration::from_secs(2);
+pub(super) const FOLDER: Duration = Duration::from_secs(8);
+/// Bytes of a packet that any network carries, with its headers.
+const SMALL: u32 = 500;
 /// Rounds beyond these tell little more.
 const MOST_ROUNDS: usize = 15;
 
@@ -38,12 +42,15 @@ const MOST_ROUNDS: usize = 15;
 pub struct Hub {
     pub survey: Survey,
     members: Vec<Option<Member>>,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 /// Where the others come to.
 pub fn listen(port: u16) -> io::Result<TcpListener> {
-    responder::listen(port)
+    let listener = responder::listen(port)?;
+    // Orders and answers come through where an MTU is wrong, so that it can be said.
+    let _ = nix::sys::socket::setsockopt(&listener, nix::sys::socket::sockopt::TcpMaxSeg, &SMALL);
+    Ok(listener)
 }
 
 /// Measures with all nodes that come, and tells each step as it begins, with how much of it is done. The look at this
@@ -66,6 +73,7 @@ pub fn run(
         fresh: String::new(),
         proof: String::new(),
         knows_engines: true,
+        knows_pairs: true,
     };
     let mut hub = Hub::gathered(options, greeting, gather(listener, options));
     let me = Obedient { node: 0, look: Mutex::new(Some(look)), python: options.python.clone() };
@@ -85,16 +93,6 @@ pub fn run(
         hub.folder(&me, path);
     }
     Ok(hub)
-}
-
-/// Where others may find this machine; the loopback where there is nothing else.
-pub fn candidates() -> Vec<Address> {
-    let own = look::own_addresses().into_iter().map(|(interface, ip)| Address { interface, ip });
-    let mut found: Vec<Address> = own.collect();
-    if found.is_empty() {
-        found.push(Address { interface: "lo".into(), ip: IpAddr::from([127, 0, 0, 1]) });
-    }
-    found
 }
 
 impl Hub {
@@ -128,7 +126,7 @@ impl Hub {
     }
 
     /// Gives each node its order and returns what came back in time. Who did not answer is lost.
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         me: &Obedient,
         step: StepName,
@@ -164,7 +162,7 @@ impl Hub {
         heard
     }
 
-    fn peers(&self) -> Vec<Peer> {
+    pub(super) fn peers(&self) -> Vec<Peer> {
         let present = self.survey.present();
         let greetings = present.iter().filter_map(|node| self.survey.nodes[*node].greeting.as_ref());
         greetings
@@ -227,7 +225,7 @@ impl Hub {
     }
 
     /// The peer with those of its addresses that the node has reached.
-    fn reachable(&self, peer: &Peer, from: usize, with_all: bool) -> Option<Peer> {
+    pub(super) fn reachable(&self, peer: &Peer, from: usize, with_all: bool) -> Option<Peer> {
         const MOST_PATHS: usize = 3;
         let row = self.survey.row(from, peer.node)?;
         let mut paths: Vec<_> = row.paths.iter().filter(|path| path.reach == Reach::Connected).collect();
@@ -252,12 +250,17 @@ impl Hub {
             rank,
             world_size: present.len(),
             master_addr: options.master_addr.clone(),
+            patience_ms: None,
         };
         let orders = present.iter().enumerate().map(|(rank, node)| (*node, order(rank))).collect();
         let answers = self.ask(me, StepName::AllReduce, SUM, orders);
         let of = |node: usize| answers.iter().find(|(it, _)| *it == node).and_then(|(_, answer)| outcome(answer));
         let outcomes = present.iter().map(|node| (*node, of(*node))).collect();
-        self.survey.sum = Some(SumSeen { bytes: (VALUES * 4) as u64, outcomes });
+        let mut seen = SumSeen { bytes: (VALUES * 4) as u64, outcomes, pairs: Vec::new() };
+        if !seen.is_right() {
+            seen.pairs = self.sums_of_pairs(me, options);
+        }
+        self.survey.sum = Some(seen);
         Ok(())
     }
 
@@ -267,11 +270,13 @@ impl Hub {
         let knows = |node: usize| self.survey.nodes[node].greeting.as_ref().is_some_and(|it| it.knows_engines);
         let outdated: Vec<usize> = present.iter().copied().filter(|node| !knows(*node)).collect();
         let backend = backend(engine, &self.survey).to_owned();
-        let mut survey = EngineSurvey { engine, backend, outcomes: Vec::new(), outdated };
+        let mut survey = EngineSurvey { engine, backend, outcomes: Vec::new(), outdated, pairs: Vec::new() };
         if survey.outdated.is_empty() {
             let folder = options.path.as_ref().map_or(Duration::ZERO, |_| FOLDER);
             let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(folder + ANSWER);
-            let patience = ENGINE.min(left);
+            // Among three and more, what fails is tried again two at a time.
+            let later = if present.len() > 2 { pairs::ENGINES } else { Duration::ZERO };
+            let patience = ENGINE.min(left.saturating_sub(later).max(SHORT_ENGINE)).min(left);
             let port = TcpListener::bind(("0.0.0.0", 0)).and_then(|listener| listener.local_addr())?.port();
             let order = |rank: usize| NodeOrder::Engine {
                 engine,
@@ -291,6 +296,7 @@ impl Hub {
                     *outcome = Some(said);
                 }
             }
+            survey.pairs = self.engines_of_pairs(me, &survey, options);
         }
         self.survey.engine = Some(survey);
         Ok(())

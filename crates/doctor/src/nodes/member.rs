@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::language::{Explained, Hint, Text, reason};
 
+use super::candidates::candidates;
 use super::message::{Greeting, NodeAnswer, NodeOrder};
 use super::obey::Obedient;
-use super::{NodesOptions, frame, hub, proof, responder};
+use super::{NodesOptions, frame, proof, responder};
 use crate::facts::MachineFacts;
 use crate::look::Step;
 
@@ -170,8 +171,9 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
         name: options.name.clone(),
         port,
         has_master_port: door.is_some(),
-        addresses: hub::candidates(),
+        addresses: candidates(),
         knows_engines: true,
+        knows_pairs: true,
     };
     if let Some(door) = door {
         responder::hang_up_on(door);

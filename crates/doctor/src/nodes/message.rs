@@ -29,6 +29,9 @@ pub struct Greeting {
     /// Whether it knows [`NodeOrder::Engine`].
     #[serde(default)]
     pub knows_engines: bool,
+    /// Whether it gives up an [`NodeOrder::AllReduce`] in the time that is given.
+    #[serde(default)]
+    pub knows_pairs: bool,
 }
 
 /// An address at which a node may be found.
@@ -74,6 +77,9 @@ pub enum NodeOrder {
         rank: usize,
         world_size: usize,
         master_addr: String,
+        /// How long it may take; none has the usual time.
+        #[serde(default)]
+        patience_ms: Option<u64>,
     },
     /// The engine adds over all nodes by its own means; rank 0 lets the others in at the port.
     #[serde(rename_all = "camelCase")]

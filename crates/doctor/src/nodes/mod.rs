@@ -5,6 +5,7 @@
 //! happens between a [`probe`] and the [`responder`] that every node has. Every wait has a deadline; a node that misses
 //! one is out and is named.
 
+mod candidates;
 mod engine;
 mod folder;
 mod frame;
@@ -13,6 +14,7 @@ pub mod hub;
 pub mod member;
 pub(crate) mod message;
 mod obey;
+mod pairs;
 mod probe;
 mod proof;
 mod report;

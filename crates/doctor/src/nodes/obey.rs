@@ -1,23 +1,32 @@
 //! Carries out the orders of the first node, on every node alike.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_collective::{Communicator, Rendezvous};
+use fermi_domain::language::Text;
 
+use super::candidates::elsewhere;
 use super::engine::EngineRank;
-use super::message::{NodeAnswer, NodeOrder, Peer};
+use super::message::{Address, NodeAnswer, NodeOrder, Peer};
 use super::survey::{PathPing, PingRow, Reach, SumOutcome, Transfer};
-use super::{folder, probe, survey};
-use crate::facts::{MachineFacts, Seen};
-use crate::look::Step;
+use super::{folder, probe};
+use crate::facts::{MachineFacts, Reason, Seen};
+use crate::look::loopback::of_ranks;
+use crate::look::{self, Step};
 
 /// Peers that are measured at the same time.
 const AT_ONCE: usize = 16;
 /// Peers that are not reached by then are left out: the rest of the minute is for other steps.
 const PINGS: Duration = Duration::from_secs(5);
+/// Begins another address until then; one that swallows data takes over three seconds.
+const TRANSFERS: Duration = Duration::from_millis(1_400);
+/// More than a machine has over which it is trained.
+const MOST_ADDRESSES: usize = 16;
 /// Ranks meet, then add; each has this long.
 const RANKS: Duration = Duration::from_secs(4);
 pub const VALUES: usize = 1 << 18;
@@ -38,16 +47,17 @@ impl Obedient {
             NodeOrder::Facts => Some(NodeAnswer::Facts(self.facts().map(Box::new))),
             NodeOrder::Ping { peers, master_port } => Some(NodeAnswer::Pings(self.pings(peers, *master_port))),
             NodeOrder::Transfer { peer } => Some(NodeAnswer::Transfers(self.transfers(peer))),
-            NodeOrder::AllReduce { id, port, rank, world_size, master_addr } => {
+            NodeOrder::AllReduce { id, port, rank, world_size, master_addr, patience_ms } => {
+                let whole = patience_ms.map_or(RANKS * 2, Duration::from_millis);
                 let rendezvous = Rendezvous {
                     rank: *rank,
                     world_size: *world_size,
                     master_addr: master_addr.clone(),
                     master_port: *port,
                     run_id: id.clone(),
-                    timeout: RANKS,
+                    timeout: whole / 2,
                 };
-                Some(NodeAnswer::Sum(sum(&rendezvous).unwrap_or_else(|reason| SumOutcome::Failed { reason })))
+                Some(NodeAnswer::Sum(sum_in(rendezvous, whole)))
             }
             NodeOrder::Engine { engine, backend, rank, world_size, master_addr, port, patience_ms } => {
                 let rank = EngineRank {
@@ -76,22 +86,30 @@ impl Obedient {
 
     fn pings(&self, peers: &[Peer], master_port: u16) -> Vec<PingRow> {
         let others: Vec<&Peer> = peers.iter().filter(|peer| peer.node != self.node).collect();
-        let mut rows = Vec::new();
         // Not all nodes begin with the same peer.
         let from = others.iter().position(|peer| peer.node > self.node).unwrap_or(0);
         let turned: Vec<&Peer> = others[from..].iter().chain(&others[..from]).copied().collect();
+        let own: Vec<IpAddr> = look::own_addresses().into_iter().map(|(_, ip)| ip).collect();
         let start = Instant::now();
-        for some in turned.chunks(AT_ONCE).take_while(|_| start.elapsed() < PINGS) {
-            thread::scope(|scope| {
-                let running: Vec<_> = some.iter().map(|peer| scope.spawn(|| row(peer, master_port))).collect();
-                rows.extend(running.into_iter().filter_map(|thread| thread.join().ok()));
-            });
-        }
-        rows
+        let next = AtomicUsize::new(0);
+        let some = || {
+            let mut rows = Vec::new();
+            while start.elapsed() < PINGS {
+                let Some(peer) = turned.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                rows.push(row(peer, &own, master_port));
+            }
+            rows
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..AT_ONCE.min(turned.len())).map(|_| scope.spawn(some)).collect();
+            running.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        })
     }
 
+    /// One address after the other, as they may share a card. Where the first takes long, the others are left out.
     fn transfers(&self, peer: &Peer) -> Vec<Transfer> {
-        let over = |address: &super::message::Address| Transfer {
+        let start = Instant::now();
+        let over = |address: &Address| Transfer {
             from: self.node,
             to: peer.node,
             interface: address.interface.clone(),
@@ -99,42 +117,48 @@ impl Obedient {
             there: probe::send_to(address.ip, peer.port),
             back: probe::take_from(address.ip, peer.port),
         };
-        peer.addresses.iter().map(over).collect()
+        peer.addresses.iter().take_while(|_| start.elapsed() < TRANSFERS).map(over).collect()
     }
 }
 
-fn row(peer: &Peer, master_port: u16) -> PingRow {
-    let paths: Vec<PathPing> = peer
-        .addresses
-        .iter()
-        .map(|address| {
-            let stream = probe::connect(address.ip, peer.port);
-            let reach = stream.as_ref().map_or_else(|reach| *reach, |_| Reach::Connected);
-            PathPing {
-                interface: address.interface.clone(),
-                ip: address.ip,
-                reach,
-                pings: stream.ok().and_then(probe::ping),
-            }
-        })
-        .collect();
-    let door = peer.has_master_port.then(|| {
-        let tries = peer.addresses.iter().map(|address| match probe::connect(address.ip, master_port) {
-            Ok(_) => Reach::Connected,
-            Err(reach) => reach,
-        });
-        tries.fold(Reach::Silent, |best, reach| if best == Reach::Connected { best } else { reach })
-    });
-    survey::PingRow { node: peer.node, paths, master_port: door }
+/// All addresses at once: those that lead nowhere take their time together.
+fn row(peer: &Peer, own: &[IpAddr], master_port: u16) -> PingRow {
+    let mut addresses = elsewhere(&peer.addresses, own);
+    addresses.truncate(MOST_ADDRESSES);
+    thread::scope(|scope| {
+        let paths: Vec<_> = addresses.iter().map(|address| scope.spawn(|| path(address, peer.port))).collect();
+        let ips: Vec<IpAddr> = addresses.iter().map(|address| address.ip).collect();
+        let master_port = peer.has_master_port.then(|| probe::any_open(&ips, master_port));
+        let paths = paths.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        PingRow { node: peer.node, paths, master_port }
+    })
 }
 
-fn sum(rendezvous: &Rendezvous) -> Result<SumOutcome, String> {
+fn path(address: &Address, port: u16) -> PathPing {
+    let stream = probe::connect(address.ip, port);
+    let reach = stream.as_ref().map_or_else(|reach| *reach, |_| Reach::Connected);
+    PathPing { interface: address.interface.clone(), ip: address.ip, reach, pings: stream.ok().and_then(probe::ping) }
+}
+
+/// Whatever it waits for, it is over in time.
+fn sum_in(rendezvous: Rendezvous, whole: Duration) -> SumOutcome {
+    let added = Step::start(whole, move || sum(&rendezvous));
+    match added.wait() {
+        Seen::Known(Ok(outcome)) => outcome,
+        Seen::Known(Err(reason)) => SumOutcome::Failed(reason),
+        Seen::Late { seconds } => SumOutcome::Failed(
+            Text::new(format!("{seconds} 秒内没有完成"), format!("it was not over after {seconds} s")).into(),
+        ),
+    }
+}
+
+fn sum(rendezvous: &Rendezvous) -> Result<SumOutcome, Reason> {
     let Rendezvous { rank, world_size, .. } = *rendezvous;
-    let mut ranks = Communicator::connect(rendezvous).map_err(|error| error.to_string())?;
-    ranks.set_operation_timeout(RANKS);
+    let mut ranks = Communicator::connect(rendezvous).map_err(|error| of_ranks(&error))?;
+    ranks.set_operation_timeout(rendezvous.timeout);
     let mut values: Vec<f32> = (0..VALUES).map(|index| (index % 1_000 + rank) as f32).collect();
     let start = Instant::now();
-    ranks.all_reduce_sum(&mut values).map_err(|error| error.to_string())?;
+    ranks.all_reduce_sum(&mut values).map_err(|error| of_ranks(&error))?;
     let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     let of_ranks = world_size * (world_size - 1) / 2;
     let is_right =

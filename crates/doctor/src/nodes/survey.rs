@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use fermi_domain::language::Text;
 use fermi_domain::preflight::PreflightEngine;
 
 use super::message::Greeting;
-use crate::facts::MachineFacts;
+use crate::facts::{MachineFacts, Reason};
 
 /// Everything, by node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -60,7 +61,7 @@ pub enum StepName {
 pub struct FolderSurvey {
     pub path: String,
     /// Why the first node could not leave a mark there.
-    pub unmarked: Option<String>,
+    pub unmarked: Option<Text>,
     pub nodes: Vec<(usize, FolderSeen)>,
 }
 
@@ -79,9 +80,7 @@ pub enum FolderSeen {
         /// Whether the first node's mark is there; None where there is none to look for.
         sees_mark: Option<bool>,
     },
-    Failed {
-        reason: String,
-    },
+    Failed(Reason),
     /// Nothing came back in this time.
     Late {
         seconds: u64,
@@ -167,9 +166,7 @@ pub enum SumOutcome {
         /// Of the bits of the result.
         digest: u64,
     },
-    Failed {
-        reason: String,
-    },
+    Failed(Reason),
 }
 
 /// The all-reduce as a whole, by node.
@@ -178,6 +175,28 @@ pub enum SumOutcome {
 pub struct SumSeen {
     pub bytes: u64,
     pub outcomes: Vec<(usize, Option<SumOutcome>)>,
+    /// The same two at a time, where it failed with all.
+    pub pairs: Vec<PairSum>,
+}
+
+/// Two nodes that have tried to add without the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairSum {
+    pub nodes: (usize, usize),
+    pub is_right: bool,
+}
+
+impl SumOutcome {
+    pub fn is_right(&self) -> bool {
+        matches!(self, Self::Added { is_right: true, .. })
+    }
+}
+
+impl SumSeen {
+    pub fn is_right(&self) -> bool {
+        self.outcomes.iter().all(|(_, outcome)| outcome.as_ref().is_some_and(SumOutcome::is_right))
+    }
 }
 
 /// The engine's own all-reduce, by node.
@@ -191,6 +210,8 @@ pub struct EngineSurvey {
     pub outcomes: Vec<(usize, Option<EngineOutcome>)>,
     /// Nodes whose release does not know this step.
     pub outdated: Vec<usize>,
+    /// The same two at a time, where it failed with all.
+    pub pairs: Vec<PairSum>,
 }
 
 /// What one node says of it.
@@ -198,21 +219,14 @@ pub struct EngineSurvey {
 #[serde(rename_all = "camelCase")]
 pub enum EngineOutcome {
     #[serde(rename_all = "camelCase")]
-    Added {
-        devices: Vec<String>,
-        micros: u64,
-        is_right: bool,
-    },
+    Added { devices: Vec<String>, micros: u64, is_right: bool },
     Failed {
         devices: Vec<String>,
-        reason: String,
+        #[serde(flatten)]
+        reason: Reason,
     },
     /// Its time was up at this stage.
-    Late {
-        devices: Vec<String>,
-        stage: EngineStage,
-        seconds: u64,
-    },
+    Late { devices: Vec<String>, stage: EngineStage, seconds: u64 },
 }
 
 /// How far an engine had come.
@@ -225,8 +239,22 @@ pub enum EngineStage {
 }
 
 impl EngineOutcome {
-    pub fn failed(devices: Vec<String>, reason: &str) -> Self {
-        Self::Failed { devices, reason: reason.to_owned() }
+    pub fn is_right(&self) -> bool {
+        matches!(self, Self::Added { is_right: true, .. })
+    }
+
+    pub fn failed(devices: Vec<String>, reason: Reason) -> Self {
+        Self::Failed { devices, reason }
+    }
+
+    /// One that ends by itself says why; the network lets it wait.
+    pub fn may_be_the_network(&self) -> bool {
+        const MISSING: &str = "ModuleNotFoundError";
+        match self {
+            Self::Failed { reason, .. } => !reason.text().en.contains(MISSING),
+            Self::Added { .. } | Self::Late { stage: EngineStage::Meet | EngineStage::Add, .. } => true,
+            Self::Late { stage: EngineStage::Import, .. } => false,
+        }
     }
 
     /// The devices that the engine sees there, as far as it came to say so.
@@ -249,6 +277,13 @@ impl Survey {
 
     pub fn row(&self, from: usize, to: usize) -> Option<&PingRow> {
         self.pings.get(from)?.iter().find(|row| row.node == to)
+    }
+
+    /// From and to, where both were there and there was no time to try.
+    pub fn untried(&self) -> Vec<(usize, usize)> {
+        let present = self.present();
+        let pairs = present.iter().flat_map(|from| present.iter().map(move |to| (*from, *to)));
+        pairs.filter(|(from, to)| from != to && self.row(*from, *to).is_none()).collect()
     }
 
     /// The best that one node found of another.

@@ -146,7 +146,7 @@ fn options(flags: &DoctorFlags, patience: Duration) -> LookOptions {
         folder: std::fs::canonicalize(&flags.folder).unwrap_or_else(|_| flags.folder.clone()),
         python: flags.python.clone(),
         port: look::port(flags.master_port),
-        asks_jax: flags.engine == Some(EngineAsked::Jax),
+        lists: flags.engine.map(EngineAsked::engine),
         python_patience: (!flags.no_python).then_some(patience),
     }
 }

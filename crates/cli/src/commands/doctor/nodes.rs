@@ -8,6 +8,7 @@ use fermi_doctor::nodes::{NodesOptions, hub, member, report};
 use fermi_doctor::{Counts, Finding, State, check};
 use fermi_domain::contract::{FERMI_NODE_NAME, MASTER_ADDR};
 use fermi_domain::language::{Notice, Text, reason};
+use fermi_domain::preflight::PreflightEngine;
 use serde_json::json;
 
 use super::printing::View;
@@ -39,7 +40,8 @@ pub fn execute(flags: &DoctorFlags) -> ExitCode {
             Text::new("加上 --master-addr，所有机器相同", "add --master-addr, the same on all machines"),
         );
     };
-    let look = options(flags, PYTHON);
+    let mut look = options(flags, PYTHON);
+    look.lists = look.lists.filter(|engine| lists_before(*engine));
     let nodes = NodesOptions {
         nnodes: nnodes as usize,
         node_rank: rank as usize,
@@ -55,6 +57,11 @@ pub fn execute(flags: &DoctorFlags) -> ExitCode {
         name: std::env::var(FERMI_NODE_NAME).ok().filter(|name| !name.is_empty()).unwrap_or_else(host_name),
     };
     if rank == 0 { first(flags, &nodes, look) } else { other(flags, &nodes, look) }
+}
+
+/// Torch lists its devices when it adds over all nodes; JAX has to have been imported before to do so in time.
+pub fn lists_before(engine: PreflightEngine) -> bool {
+    engine == PreflightEngine::Jax
 }
 
 pub fn refuse(id: &'static str, text: Text, hint: Text) -> ExitCode {
@@ -104,7 +111,7 @@ fn first(flags: &DoctorFlags, nodes: &NodesOptions, look: LookOptions) -> ExitCo
         speech::print(&view.findings(&title, &findings));
         let names: Vec<String> = (0..nodes.nnodes).map(|node| found.survey.name(node)).collect();
         let report = report(&found.survey, Vec::new());
-        speech::print(&matrix::latency(view, &names, &report.round_trips_us));
+        speech::print(&matrix::latency(view, &names, &report.round_trips_us, &found.survey.untried()));
         speech::print(&matrix::bandwidth(view, &names, &report.bytes_per_second));
         speech::print(&view.summary(counts, seconds));
     }

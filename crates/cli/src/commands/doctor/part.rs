@@ -13,9 +13,9 @@ use fermi_doctor::look::{self, LookOptions, Step};
 use fermi_doctor::nodes::{NodesOptions, hub, member, report};
 use fermi_doctor::{Counts, check};
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
-use fermi_domain::preflight::{PreflightEngine, PreflightNews, PreflightPart};
+use fermi_domain::preflight::{PreflightNews, PreflightPart};
 
-use super::nodes::{LOOK, PYTHON, tell};
+use super::nodes::{LOOK, PYTHON, lists_before, tell};
 use crate::{exit_code, speech};
 
 /// From which on a free port is looked for, as tasks do.
@@ -81,7 +81,7 @@ fn begin_to_look(part: &PreflightPart, port: PortFacts) -> Step<fermi_doctor::fa
         folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
         python: None,
         port,
-        asks_jax: part.engine == Some(PreflightEngine::Jax),
+        lists: part.engine.filter(|engine| lists_before(*engine)),
         python_patience: part.asks_python.then_some(PYTHON),
     };
     Step::start(LOOK, move || look::machine(&look))

@@ -70,7 +70,9 @@ impl View {
         if let Some(fix) = &finding.fix {
             out.push_str(&self.below(self.word("办法", "fix"), &fix.text));
             if let Some(command) = &fix.command {
-                out.push_str(&format!("{}$ {command}\n", " ".repeat(MARGIN + LABEL)));
+                for line in command.lines() {
+                    out.push_str(&format!("{}$ {line}\n", " ".repeat(MARGIN + LABEL)));
+                }
             }
         }
         out

@@ -2,6 +2,8 @@
 
 use fermi_domain::language::Text;
 
+use super::sum;
+use crate::check::python::counted;
 use crate::nodes::survey::{EngineOutcome, EngineStage, EngineSurvey, Survey};
 use crate::{Finding, Topic};
 
@@ -11,21 +13,21 @@ const NO_MODULE: &str = "ModuleNotFoundError";
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let Some(tried) = &survey.engine else { return Vec::new() };
-    let mut findings = vec![sum(survey, tried)];
+    let mut findings = vec![added(survey, tried)];
     findings.extend(devices(survey, tried));
     findings
 }
 
-fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
+fn added(survey: &Survey, tried: &EngineSurvey) -> Finding {
     let (engine, backend, count) = (tried.engine.name(), &tried.backend, tried.outcomes.len());
     let (mut longest, mut failed) = (0, Vec::new());
     for (node, outcome) in &tried.outcomes {
         match outcome {
             Some(EngineOutcome::Added { micros, is_right: true, .. }) => longest = longest.max(*micros),
-            Some(EngineOutcome::Added { .. }) => failed.push((*node, same("wrong sum"))),
-            Some(EngineOutcome::Failed { reason, .. }) => failed.push((*node, same(reason))),
+            Some(EngineOutcome::Added { .. }) => failed.push((*node, sum::wrong())),
+            Some(EngineOutcome::Failed { reason, .. }) => failed.push((*node, reason.text())),
             Some(EngineOutcome::Late { stage, seconds, .. }) => failed.push((*node, waited(*stage, *seconds))),
-            None => failed.push((*node, Text::new("没有应答", "no answer"))),
+            None => failed.push((*node, sum::no_answer())),
         }
     }
     if failed.is_empty() && tried.outdated.is_empty() {
@@ -46,11 +48,7 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
         let finding = Finding::warning(SUM, Topic::Wire, text).advice(advice);
         return tried.outdated.iter().fold(finding, |finding, node| finding.of(*node));
     }
-    let said = |pick: &dyn Fn(&Text) -> String| {
-        let each = failed.iter().map(|(node, reason)| format!("{}: {}", survey.name(*node), pick(reason)));
-        each.collect::<Vec<_>>().join("; ")
-    };
-    let seen = Text::new(said(&|it| it.zh.to_string()), said(&|it| it.en.to_string()));
+    let seen = sum::said(survey, &failed);
     let lack: Vec<usize> =
         failed.iter().filter(|(_, reason)| reason.en.contains(NO_MODULE)).map(|(node, _)| *node).collect();
     if !lack.is_empty() {
@@ -65,9 +63,12 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
         "mend what is said of the network above; where Fermi's own all-reduce succeeds, look at GLOO_SOCKET_IFNAME, \
          NCCL_SOCKET_IFNAME and the firewall",
     );
+    let finding = sum::by_pairs(survey, Finding::error(SUM, Topic::Wire, text), &tried.pairs).seen(seen).advice(advice);
     // Where some fail, the others fail with them: whoever failed alone is the one to look at.
-    let finding = Finding::error(SUM, Topic::Wire, text).seen(seen).advice(advice);
-    if failed.len() < count { failed.iter().fold(finding, |finding, (node, _)| finding.of(*node)) } else { finding }
+    if finding.nodes.is_empty() && failed.len() < count {
+        return failed.iter().fold(finding, |finding, (node, _)| finding.of(*node));
+    }
+    finding
 }
 
 /// The others wait in vain for those: nothing is said of the network.
@@ -86,29 +87,12 @@ fn lacking(survey: &Survey, engine: &str, nodes: Vec<usize>) -> Finding {
 fn devices(survey: &Survey, tried: &EngineSurvey) -> Option<Finding> {
     let of = |(node, outcome): &(usize, Option<EngineOutcome>)| {
         let devices = outcome.as_ref()?.devices();
-        (!devices.is_empty()).then(|| format!("{}: {}", survey.name(*node), shown(devices)))
+        (!devices.is_empty()).then(|| format!("{}: {}", survey.name(*node), counted(devices)))
     };
     let told = tried.outcomes.iter().filter_map(of).collect::<Vec<_>>().join("; ");
     let engine = tried.engine.name();
     let text = Text::new(format!("{engine} 看到的设备：{told}"), format!("devices by {engine}: {told}"));
     (!told.is_empty()).then(|| Finding::ok("engine.devices", Topic::Python, text))
-}
-
-/// `8 × NVIDIA H100`, and different ones one after the other.
-fn shown(devices: &[String]) -> String {
-    let mut counted: Vec<(&String, usize)> = Vec::new();
-    for device in devices {
-        match counted.iter_mut().find(|(name, _)| *name == device) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((device, 1)),
-        }
-    }
-    let each = counted.into_iter().map(|(name, n)| if n == 1 { name.clone() } else { format!("{n} × {name}") });
-    each.collect::<Vec<_>>().join(", ")
-}
-
-fn same(words: &str) -> Text {
-    Text::new(words.to_owned(), words.to_owned())
 }
 
 fn waited(stage: EngineStage, seconds: u64) -> Text {
@@ -133,23 +117,24 @@ mod tests {
             backend: "gloo".to_owned(),
             outcomes: outcomes.into_iter().enumerate().collect(),
             outdated,
+            pairs: Vec::new(),
         };
         check(&Survey { nnodes: 2, engine: Some(engine), ..Survey::default() })
     }
 
-    fn added(is_right: bool) -> Option<EngineOutcome> {
+    fn outcome(is_right: bool) -> Option<EngineOutcome> {
         Some(EngineOutcome::Added { devices: vec!["H100".into(), "H100".into()], micros: 1_500, is_right })
     }
 
     #[test]
     fn the_engines_sum_is_judged_by_what_each_node_says() {
-        let well = found(vec![added(true), added(true)], Vec::new());
+        let well = found(vec![outcome(true), outcome(true)], Vec::new());
         assert_eq!((well[0].state, well.len()), (State::Ok, 2));
         assert!(well[1].text.en.contains("0: 2 × H100; 1: 2 × H100"), "{:?}", well[1].text);
         let late = EngineOutcome::Late { devices: Vec::new(), stage: EngineStage::Meet, seconds: 20 };
         let table = [
-            (vec![added(true), added(false)], "1: wrong sum", vec![1]),
-            (vec![added(true), None], "1: no answer", vec![1]),
+            (vec![outcome(true), outcome(false)], "1: wrong sum", vec![1]),
+            (vec![outcome(true), None], "1: no answer", vec![1]),
             (vec![Some(late.clone()), Some(late)], "0: it waited 20 s to meet the other nodes", vec![]),
         ];
         for (outcomes, said, nodes) in table {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fermi_domain::language::{Text, reason};
+use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use super::named;
@@ -24,8 +24,8 @@ fn bad(survey: &Survey, node: usize, seen: &FolderSeen) -> Option<Finding> {
     let name = survey.name(node);
     let (zh, en) = match seen {
         FolderSeen::Found { .. } => return None,
-        FolderSeen::Failed { reason } => {
-            let why = reason::of_said(reason);
+        FolderSeen::Failed(reason) => {
+            let why = reason.text();
             (format!("{name} 上无法读取 {path}：{}", why.zh), format!("{path} cannot be read on {name}: {}", why.en))
         }
         FolderSeen::Late { seconds } => (
@@ -78,9 +78,9 @@ fn same(survey: &Survey, folder: &FolderSurvey) -> Option<Finding> {
             kinds.entry((*entries, *bytes)).or_default().push(*node);
         }
     }
-    let unproven = folder.unmarked.as_ref().map(|why| Text::new(why.clone(), why.clone()));
-    let with = |finding: Finding| match unproven.clone() {
-        Some(why) => finding.seen(why),
+    let unproven = folder.unmarked.as_ref();
+    let with = |finding: Finding| match unproven {
+        Some(why) => finding.seen(why.clone()),
         None => finding,
     };
     if !is_counted {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fermi_domain::contract::engines::{GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME};
 use fermi_domain::language::Text;
 
+use super::named;
 use crate::nodes::survey::Survey;
 use crate::{Finding, Topic};
 
@@ -39,7 +40,11 @@ pub fn check(survey: &Survey, blamed: &BTreeSet<usize>) -> Vec<Finding> {
                 format!("nodes reach each other over interfaces of different names: {each}"),
             );
             let fix = Text::new("在每个节点上设置它自己的", "set each node's own");
-            vec![finding(text, fix, set("<interface>"))]
+            let line = |interface: &&String| {
+                let with = chosen.iter().filter(|(_, it)| it == interface).map(|(node, _)| *node);
+                format!("{}   # {}", set(interface), named(survey, with))
+            };
+            vec![finding(text, fix, names.iter().map(line).collect::<Vec<_>>().join("\n"))]
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use fermi_domain::language::Text;
 
+use super::grouped::grouped;
 use super::named;
 use crate::nodes::survey::Survey;
 use crate::{Finding, State};
@@ -25,5 +26,5 @@ pub fn check(survey: &Survey) -> Vec<Finding> {
             if is_everywhere { ("所有节点".to_owned(), "all nodes".to_owned()) } else { (names.clone(), names) };
         finding.text = Text::new(format!("{zh}：{}", finding.text.zh), format!("{en}: {}", finding.text.en));
     }
-    told
+    grouped(survey, told)
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use fermi_domain::language::Text;
 
-use super::named;
+use super::{named, place};
 use crate::nodes::survey::Survey;
 use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let mut by_mtu: BTreeMap<u32, Vec<(usize, String)>> = BTreeMap::new();
     for node in survey.present() {
-        if let Some((interface, mtu)) = used(survey, node) {
-            by_mtu.entry(mtu).or_default().push((node, interface));
+        if let Some(card) = place::card(survey, node) {
+            by_mtu.entry(card.mtu).or_default().push((node, card.name.clone()));
         }
     }
     let Some(usual) = by_mtu.iter().max_by_key(|(_, nodes)| nodes.len()).map(|(mtu, _)| *mtu) else {
@@ -28,13 +28,4 @@ pub fn check(survey: &Survey) -> Vec<Finding> {
         let fix = Text::new("让所有节点的 MTU 相同", "give all nodes the same MTU");
         Finding::warning("wire.mtu", Topic::Wire, text).of(node).fix(fix, format!("sudo ip link set dev {interface} mtu {usual}"))
     }).collect()
-}
-
-/// The interface over which others reach the node, and its MTU.
-fn used(survey: &Survey, node: usize) -> Option<(String, u32)> {
-    let facts = survey.nodes[node].facts.as_ref()?.network.known()?;
-    let reached = survey.present().into_iter().filter_map(|from| survey.row(from, node)).flat_map(|row| &row.paths);
-    let interface =
-        &reached.filter(|path| path.pings.is_some()).min_by_key(|path| path.pings.map(|it| it.least_us))?.interface;
-    facts.interfaces.iter().find(|it| it.name == *interface).map(|it| (it.name.clone(), it.mtu))
 }

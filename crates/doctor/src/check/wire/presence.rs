@@ -2,7 +2,7 @@
 
 use fermi_domain::language::Text;
 
-use super::named;
+use super::{named, place};
 use crate::nodes::survey::{NodeSeen, StepName, Survey};
 use crate::{Finding, Topic};
 
@@ -38,8 +38,11 @@ fn missing(survey: &Survey, node: usize) -> Finding {
         "看它开机没有、命令是否已启动；那里的输出会说明原因（名称、路由、防火墙）",
         "see whether it is up and the command runs there: what it says names the reason (name, route, firewall)",
     );
-    let command =
-        format!("fermi doctor --nnodes {} --node-rank {node} --master-port {port} --master-addr …", survey.nnodes);
+    let master = place::address(survey, 0);
+    let command = format!(
+        "fermi doctor --nnodes {} --node-rank {node} --master-port {port} --master-addr {master}",
+        survey.nnodes
+    );
     Finding::error("nodes.presence", Topic::Nodes, text).of(node).fix(fix, command)
 }
 
@@ -68,7 +71,6 @@ fn lost(survey: &Survey, node: usize, step: StepName) -> Finding {
         format!("node {node} ({name}) came, but stopped answering while {en}"),
     );
     let fix = Text::new("看它是否死机、断网或被结束", "see whether it hangs, is cut off, or was ended");
-    let address = survey.nodes[node].greeting.as_ref().and_then(|it| it.addresses.first()).map(|it| it.ip.to_string());
-    let command = format!("ping -c 3 {}", address.unwrap_or(name));
+    let command = format!("ping -c 3 {}", place::address(survey, node));
     Finding::error("nodes.lost", Topic::Nodes, text).of(node).fix(fix, command)
 }

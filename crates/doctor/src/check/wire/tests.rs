@@ -7,13 +7,13 @@ use crate::State::{self, Error, Ok, Warning};
 use crate::check::tests::name;
 use crate::facts::{
     ClockFacts, CpuFacts, DiskFacts, DriverFacts, FirewallFacts, GpuFacts, Interface, LaunchVariables, LimitFacts,
-    LoopbackFacts, MachineFacts, MemoryFacts, NameFacts, NetworkFacts, PortFacts, PythonFacts, Seen, SharedMemory,
-    WriteTest,
+    LoopbackFacts, MachineFacts, MemoryFacts, NameFacts, NetworkFacts, PortFacts, PythonFacts, Reason, Seen,
+    SharedMemory, WriteTest,
 };
 use crate::nodes::message::{Address, Greeting};
 use crate::nodes::survey::{
-    FolderSeen, FolderSurvey, NodeSeen, PathPing, PingRow, Pings, Reach, StepName, SumOutcome, SumSeen, Survey,
-    Transfer,
+    FolderSeen, FolderSurvey, NodeSeen, PairSum, PathPing, PingRow, Pings, Reach, StepName, SumOutcome, SumSeen,
+    Survey, Transfer,
 };
 
 fn ip(node: usize) -> IpAddr {
@@ -84,6 +84,7 @@ fn healthy(count: usize) -> Survey {
         fresh: String::new(),
         proof: String::new(),
         knows_engines: true,
+        knows_pairs: true,
     };
     let seen = |node: usize| NodeSeen {
         node,
@@ -97,7 +98,11 @@ fn healthy(count: usize) -> Survey {
         nodes: (0..count).map(seen).collect(),
         pings: (0..count).map(|from| (0..count).filter(|to| *to != from).map(row).collect()).collect(),
         transfers: pairs.map(transfer).collect(),
-        sum: Some(SumSeen { bytes: 1 << 20, outcomes: (0..count).map(|node| (node, Some(added.clone()))).collect() }),
+        sum: Some(SumSeen {
+            bytes: 1 << 20,
+            outcomes: (0..count).map(|node| (node, Some(added.clone()))).collect(),
+            pairs: Vec::new(),
+        }),
         engine: None,
         folder: None,
         join_seconds: 20,
@@ -140,6 +145,102 @@ fn a_node_is_named_once_with_the_reason_from_which_the_rest_follows() {
     let mut slow = healthy(8);
     slow.transfers.iter_mut().filter(|it| it.to == 2 || it.from == 2).for_each(|it| it.back = Some(1.2e6));
     assert_eq!(bad(&slow), [("wire.bandwidth", Error, vec![2])]);
+}
+
+/// Slower by a hundred, further by a thousand, or deaf to large packets: one node among any number is named.
+#[test]
+fn one_bad_node_is_named_among_three_and_more() {
+    for count in 3..=8 {
+        for node in [0, count - 1] {
+            let touches = |it: &&mut Transfer| it.from == node || it.to == node;
+            let mut slow = healthy(count);
+            slow.transfers.iter_mut().filter(touches).for_each(|it| it.there = Some(1e7));
+            assert_eq!(bad(&slow), [("wire.bandwidth", Error, vec![node])], "{node} of {count}");
+            let far = with_rows(healthy(count), node, |row| row.paths[0].pings.as_mut().unwrap().least_us = 50_000);
+            assert_eq!(bad(&far), [("wire.delay", Warning, vec![node])], "{node} of {count}");
+            let mut deaf = healthy(count);
+            deaf.transfers.iter_mut().filter(touches).for_each(|it| it.there = None);
+            assert_eq!(bad(&deaf), [("wire.packets", Error, vec![node])], "{node} of {count}");
+        }
+        let mut all = healthy(count);
+        all.transfers.iter_mut().for_each(|it| it.there = Some(1e7));
+        assert_eq!(bad(&all), [("wire.bandwidth", Warning, vec![])], "all {count}");
+    }
+}
+
+#[test]
+fn of_two_nodes_the_pair_is_told() {
+    let mut slow = healthy(2);
+    slow.transfers[0].back = Some(1.2e6);
+    assert_eq!(bad(&slow), [("wire.bandwidth", Warning, vec![])]);
+    assert!(nodes(&slow).iter().any(|it| it.text.en == "10 Mbit/s between gn0 and gn1"));
+    slow.transfers[0].back = None;
+    assert_eq!(bad(&slow), [("wire.packets", Error, vec![0, 1])]);
+}
+
+/// Two machines with two nodes each: the way inside a machine is faster than any wire.
+#[test]
+fn nodes_of_one_machine_say_nothing_of_the_wire() {
+    let mut survey = healthy(4);
+    for (node, machine) in [(1, 0), (3, 2)] {
+        survey.nodes[node].greeting.as_mut().unwrap().addresses[0].ip = ip(machine);
+    }
+    let inside = |it: &&mut Transfer| (it.from, it.to) == (0, 1) || (it.from, it.to) == (2, 3);
+    survey.transfers.iter_mut().filter(inside).for_each(|it| (it.there, it.back) = (Some(2e10), Some(2e10)));
+    assert_eq!(bad(&survey), []);
+}
+
+#[test]
+fn commands_name_what_the_node_has() {
+    let command = |survey: &Survey, check: &str| {
+        let found = nodes(survey).into_iter().find(|it| it.check == check && it.state != Ok);
+        found.and_then(|it| it.fix?.command).unwrap_or_default()
+    };
+    let named = |mut survey: Survey| {
+        survey
+            .pings
+            .iter_mut()
+            .flatten()
+            .filter(|row| row.node == 2)
+            .for_each(|row| row.paths[0].interface = "ens5".into());
+        survey
+    };
+    let mut slow = named(healthy(4));
+    slow.transfers.iter_mut().filter(|it| it.to == 2 || it.from == 2).for_each(|it| it.there = Some(1e7));
+    assert_eq!(command(&slow, "wire.bandwidth"), "ethtool ens5 | grep -i speed; tc qdisc show dev ens5");
+    let far = with_rows(named(healthy(4)), 2, |row| row.paths[0].pings.as_mut().unwrap().least_us = 50_000);
+    assert_eq!(command(&far, "wire.delay"), "traceroute -n 10.77.0.3; ip route get 10.77.0.3");
+    let mut deaf = named(healthy(4));
+    deaf.transfers.iter_mut().filter(|it| it.to == 2 || it.from == 2).for_each(|it| it.there = None);
+    assert_eq!(command(&deaf, "wire.packets"), "ping -M do -s 1472 -c 3 10.77.0.3; ip link show dev ens5");
+    let mut only_master = healthy(4);
+    for row in only_master.pings.iter_mut().flatten().filter(|row| row.node == 2) {
+        (row.paths[0].reach, row.paths[0].pings) = (Reach::Silent, None);
+    }
+    assert_eq!(command(&only_master, "wire.port"), "sudo ufw allow from 10.77.0.0/24");
+    let interfaces = nodes(&named(healthy(3))).into_iter().find(|it| it.check == "wire.interface").unwrap();
+    assert_eq!(
+        interfaces.fix.unwrap().command.unwrap(),
+        "export NCCL_SOCKET_IFNAME=ens5 GLOO_SOCKET_IFNAME=ens5   # gn2\n\
+         export NCCL_SOCKET_IFNAME=eth0 GLOO_SOCKET_IFNAME=eth0   # gn0, gn1"
+    );
+}
+
+#[test]
+fn pairs_that_were_not_tried_are_not_called_good() {
+    let reach = |survey: &Survey| {
+        let found = nodes(survey).into_iter().find(|it| it.check == "wire.reach").unwrap();
+        (found.state, found.text.en.to_string())
+    };
+    let mut survey = healthy(4);
+    assert_eq!(reach(&survey), (Ok, "all 6 pairs of nodes reach each other".into()));
+    survey.pings[0].retain(|row| row.node != 3);
+    assert_eq!(survey.untried(), [(0, 3)]);
+    survey.pings[3].retain(|row| row.node != 0);
+    let said = "the 5 pairs of nodes that were tried reach each other; for 1 there was no time";
+    assert_eq!(reach(&survey), (Ok, said.into()));
+    survey.pings.iter_mut().for_each(Vec::clear);
+    assert_eq!(reach(&survey).0, State::Skipped);
 }
 
 #[test]
@@ -201,9 +302,28 @@ fn a_sum_that_is_wrong_differs_or_does_not_come_is_an_error() {
     };
     let expected = [("wire.sum", Error, vec![])];
     assert_eq!(with(None), expected);
-    assert_eq!(with(Some(SumOutcome::Failed { reason: "rank 2 silent".into() })), expected);
+    assert_eq!(with(Some(SumOutcome::Failed(Reason::said("rank 2 silent")))), expected);
     assert_eq!(with(Some(SumOutcome::Added { micros: 1, is_right: false, digest: 7 })), expected);
     assert_eq!(with(Some(SumOutcome::Added { micros: 1, is_right: true, digest: 8 })), expected);
+}
+
+#[test]
+fn a_sum_that_fails_is_tried_again_in_pairs_which_name_the_node() {
+    let with = |pairs: &[(usize, usize, bool)]| {
+        let mut survey = healthy(4);
+        let sum = survey.sum.as_mut().unwrap();
+        sum.outcomes[1].1 = Some(SumOutcome::Failed(Reason::said("rank 2 silent")));
+        sum.pairs = pairs.iter().map(|(a, b, is_right)| PairSum { nodes: (*a, *b), is_right: *is_right }).collect();
+        let found = nodes(&survey).into_iter().find(|it| it.check == "wire.sum").unwrap();
+        (found.nodes, found.text.en.to_string())
+    };
+    let failed = "the all-reduce of 4 nodes failed";
+    // Whoever fails with both of its partners.
+    let (named, text) = with(&[(0, 3, false), (1, 2, true), (0, 2, true), (3, 1, false)]);
+    assert_eq!((named, text), (vec![3], format!("{failed}: tried again two at a time, it fails only with gn3")));
+    let (named, text) = with(&[(0, 3, false), (1, 2, true), (0, 2, true), (3, 1, true)]);
+    assert_eq!((named, text), (vec![0, 3], format!("{failed}: tried again two at a time, it fails between gn0 – gn3")));
+    assert_eq!(with(&[(0, 1, true)]), (vec![], format!("{failed}, though it is well two at a time")));
 }
 
 #[test]
@@ -254,7 +374,7 @@ fn a_folder_is_one_for_all_or_the_same_in_each() {
         findings.iter().map(|finding| (name(finding), finding.state, finding.nodes.clone())).collect::<Vec<_>>()
     };
     let (sees, blind) = (found(7, Some(true)), found(7, Some(false)));
-    let gone = FolderSeen::Failed { reason: "No such file or directory".into() };
+    let gone = FolderSeen::Failed(Reason::said("No such file or directory (os error 2)"));
     let cases = [
         ([sees.clone(), sees.clone(), sees.clone()], vec![("folder.shared", Ok, vec![])]),
         ([sees.clone(), blind.clone(), sees.clone()], vec![("folder.shared", Error, vec![1])]),
