@@ -1,5 +1,7 @@
 //! How the global batch is shared out: in order over the ranks, and in order over the micro-batches of each.
 
+use fermi_domain::language::Text;
+
 use crate::config::{ConfigError, TrainerConfig};
 use crate::corpus::sample;
 
@@ -22,11 +24,17 @@ impl BatchPlan {
         if !global.is_multiple_of(world_size) {
             let below = global / world_size * world_size;
             let above = below + world_size;
-            let choices = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };
+            let choices = match below {
+                0 => Text::new(format!("可用 {above}"), format!("{above} would work")),
+                _ => Text::new(format!("可用 {below} 或 {above}"), format!("{below} or {above} would work")),
+            };
             return Err(ConfigError::new(
                 "global_batch",
-                format!("a global batch of {global} samples cannot be shared evenly by {world_size} ranks"),
-                format!("{choices} would work"),
+                Text::new(
+                    format!("全局批次 {global} 不能平均分给 {world_size} 个 rank"),
+                    format!("a global batch of {global} samples cannot be shared evenly by {world_size} ranks"),
+                ),
+                choices,
             ));
         }
         let per_rank = global / world_size;
@@ -36,8 +44,11 @@ impl BatchPlan {
                 (1..=per_rank).filter(|size| per_rank.is_multiple_of(*size)).map(|size| size.to_string()).collect();
             return Err(ConfigError::new(
                 "micro_batch",
-                format!("micro-batches of {micro_batch} do not divide the {per_rank} samples of each rank evenly"),
-                format!("these would: {}", choices.join(", ")),
+                Text::new(
+                    format!("每个 rank 的 {per_rank} 个样本不能按微批次 {micro_batch} 均分"),
+                    format!("micro-batches of {micro_batch} do not divide the {per_rank} samples of each rank evenly"),
+                ),
+                Text::new(format!("可用的值：{}", choices.join("、")), format!("these would: {}", choices.join(", "))),
             ));
         }
         Ok(Self { first: rank * per_rank, per_rank, micro_batch })

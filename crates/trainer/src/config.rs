@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fermi_domain::language::Text;
+
 use crate::corpus;
 use crate::preset::Preset;
 
@@ -76,17 +78,17 @@ impl Default for TrainerConfig {
 
 /// One thing that cannot be, the field it stands in, and what would work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {hint}")]
+#[error("{}; {}", .problem.en, .hint.en)]
 pub struct ConfigError {
     /// The field's name as in [`TrainerConfig`] or [`crate::RankPosition`].
     pub field: &'static str,
-    pub problem: String,
-    pub hint: String,
+    pub problem: Text,
+    pub hint: Text,
 }
 
 impl ConfigError {
-    pub(crate) fn new(field: &'static str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { field, problem: problem.into(), hint: hint.into() }
+    pub(crate) fn new(field: &'static str, problem: Text, hint: Text) -> Self {
+        Self { field, problem, hint }
     }
 }
 
@@ -108,62 +110,73 @@ impl TrainerConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         let longest = corpus::longest_sequence();
         let sequence = self.sequence_length();
-        require(self.steps > 0, "steps", "0 steps train nothing", "ask for at least 1")?;
+        let at_least_one = || Text::new("至少为 1", "ask for at least 1");
+        let nothing = |zh: &'static str, en: &'static str| Text::new(zh, en);
+        require(self.steps > 0, "steps", nothing("0 步训练不了什么", "0 steps train nothing"), at_least_one())?;
         require(
             self.global_batch > 0,
             "global_batch",
-            "a global batch of 0 samples trains nothing",
-            "ask for at least 1",
+            nothing("全局批次为 0 训练不了什么", "a global batch of 0 samples trains nothing"),
+            at_least_one(),
         )?;
         require(
             self.micro_batch != Some(0),
             "micro_batch",
-            "a micro-batch of 0 samples trains nothing",
-            "ask for at least 1",
+            nothing("微批次为 0 训练不了什么", "a micro-batch of 0 samples trains nothing"),
+            at_least_one(),
         )?;
         require(
             (2..=longest).contains(&sequence),
             "seq_len",
-            format!("a sequence of {sequence} bytes cannot be cut from the text"),
-            format!("ask for 2 to {longest}"),
+            Text::new(
+                format!("无法从文本中切出 {sequence} 字节的序列"),
+                format!("a sequence of {sequence} bytes cannot be cut from the text"),
+            ),
+            Text::new(format!("可用 2 到 {longest}"), format!("ask for 2 to {longest}")),
         )?;
-        require_number(self.learning_rate() > 0.0, "lr", self.learning_rate(), "a positive number such as 0.004")?;
-        require_number(self.weight_decay >= 0.0, "weight_decay", self.weight_decay, "0 or a small number such as 0.1")?;
-        require_number(self.clip > 0.0, "clip", self.clip, "a positive number such as 1.0")?;
+        let positive = |number: &str| {
+            Text::new(format!("用正数，例如 {number}"), format!("use a positive number such as {number}"))
+        };
+        let rate = self.learning_rate();
+        require_number(rate > 0.0, "lr", rate, positive("0.004"))?;
+        let small = Text::new("用 0 或较小的数，例如 0.1", "use 0 or a small number such as 0.1");
+        require_number(self.weight_decay >= 0.0, "weight_decay", self.weight_decay, small)?;
+        require_number(self.clip > 0.0, "clip", self.clip, positive("1.0"))?;
         require(
             self.checkpoint_every > 0,
             "checkpoint_every",
-            "a checkpoint every 0 steps never comes",
-            "ask for at least 1",
+            nothing("每 0 步一个检查点，永远不会有", "a checkpoint every 0 steps never comes"),
+            at_least_one(),
         )?;
-        require(self.log_every > 0, "log_every", "a line every 0 steps never comes", "ask for at least 1")?;
+        require(
+            self.log_every > 0,
+            "log_every",
+            nothing("每 0 步一行输出，永远不会有", "a line every 0 steps never comes"),
+            at_least_one(),
+        )?;
         require(
             !self.resume || self.checkpoint_dir.is_some(),
             "resume",
-            "there is no checkpoint folder to resume from",
-            "name one, or do not ask to resume",
+            nothing("没有检查点文件夹，无从继续", "there is no checkpoint folder to resume from"),
+            nothing("指定一个，或不要求继续", "name one, or do not ask to resume"),
         )?;
         require(
             self.fault.is_none_or(|fault| fault.step > 0),
             "fault",
-            "a fault cannot strike before step 0",
-            "steps count from 1",
+            nothing("故障不能发生在第 0 步", "a fault cannot strike before step 0"),
+            nothing("步数从 1 开始", "steps count from 1"),
         )
     }
 }
 
-fn require(
-    holds: bool,
-    field: &'static str,
-    problem: impl Into<String>,
-    hint: impl Into<String>,
-) -> Result<(), ConfigError> {
+fn require(holds: bool, field: &'static str, problem: Text, hint: Text) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::new(field, problem, hint)) }
 }
 
 /// NaN fails every comparison, so that only infinity needs a look of its own.
-fn require_number(holds: bool, field: &'static str, value: f32, wanted: &str) -> Result<(), ConfigError> {
-    require(holds && value.is_finite(), field, format!("{field} cannot be {value}"), format!("use {wanted}"))
+fn require_number(holds: bool, field: &'static str, value: f32, hint: Text) -> Result<(), ConfigError> {
+    let problem = Text::new(format!("{field} 不能是 {value}"), format!("{field} cannot be {value}"));
+    require(holds && value.is_finite(), field, problem, hint)
 }
 
 /// A fault on order, so that tests and demonstrations can see a cluster heal.

@@ -2,6 +2,7 @@
 //! they may not see its disk.
 
 use fermi_collective::{Communicator, OperationError};
+use fermi_domain::language::{Explained, Text, reason};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Folder, Identity, State};
@@ -12,7 +13,7 @@ use crate::error::TrainError;
 enum Found {
     Nothing,
     State { step: u64, first_loss: f32, last_loss: f32 },
-    Trouble { reason: String },
+    Trouble { reason: Text },
 }
 
 /// Brings every rank to the same state. Returns the warnings that rank 0 should tell.
@@ -22,7 +23,7 @@ pub(crate) fn restore(
     step: Option<u64>,
     identity: &Identity,
     state: &mut State,
-) -> Result<Vec<String>, TrainError> {
+) -> Result<Vec<Text>, TrainError> {
     let mut warnings = Vec::new();
     let found = if world.rank() == 0 {
         match step {
@@ -40,7 +41,7 @@ pub(crate) fn restore(
         Ok(Some(State { step, first_loss, last_loss, .. })) => {
             Found::State { step: *step, first_loss: *first_loss, last_loss: *last_loss }
         }
-        Err(error) => Found::Trouble { reason: error.to_string() },
+        Err(error) => Found::Trouble { reason: error.text() },
     };
     let announced = announce(world, &announcement)?;
     if let Some(loaded) = found? {
@@ -61,7 +62,7 @@ pub(crate) fn restore(
 
 /// Rank 0's words, on every rank.
 fn announce(world: &mut Communicator, found: &Found) -> Result<Found, TrainError> {
-    let unclear = |error: serde_json::Error| TrainError::CannotResume { reason: error.to_string() };
+    let unclear = |error: serde_json::Error| TrainError::CannotResume { reason: reason::of_json(&error) };
     let words = if world.rank() == 0 { serde_json::to_vec(found).map_err(unclear)? } else { Vec::new() };
     let told = world.all_gather(&words).map_err(lost_at_the_start)?;
     serde_json::from_slice(&told[0]).map_err(unclear)

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use fermi_collective::{Communicator, Rendezvous};
+use fermi_domain::language::Text;
 
 use crate::batch::BatchPlan;
 use crate::checkpoint::{Folder, Identity, State};
@@ -77,7 +78,7 @@ pub fn train(config: &TrainerConfig, position: &RankPosition, out: &mut dyn Writ
     let mut resumed_from = None;
     if let Some(folder) = folder.as_ref().filter(|_| config.resume) {
         let warnings = restore(&mut world, folder, config.resume_step, &identity, &mut state)?;
-        warnings.iter().try_for_each(|warning| narrator.line(warning)).map_err(TrainError::Output)?;
+        warnings.iter().try_for_each(|warning| narrator.line(&warning.en)).map_err(TrainError::Output)?;
         if state.step > 0 {
             resumed_from = Some(state.step);
             narrator.resumed(state.step).map_err(TrainError::Output)?;
@@ -107,8 +108,11 @@ fn prepare(config: &TrainerConfig, position: &RankPosition) -> Result<BatchPlan,
     config.validate()?;
     let RankPosition { rank, world_size, .. } = *position;
     if rank >= world_size {
-        let problem = format!("rank {rank} does not exist among {world_size} ranks");
-        return Err(ConfigError::new("rank", problem, "ranks count from 0").into());
+        let problem = Text::new(
+            format!("共 {world_size} 个 rank，没有 rank {rank}"),
+            format!("rank {rank} does not exist among {world_size} ranks"),
+        );
+        return Err(ConfigError::new("rank", problem, Text::new("rank 从 0 开始", "ranks count from 0")).into());
     }
     if let Some(folder) = &config.checkpoint_dir
         && position.is_first()

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fermi_domain::contract;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Notice, Text};
 use fermi_trainer::{Fault, FaultKind, Preset, RankPosition, TrainError, TrainerConfig, train};
 
 use crate::commands::usage::Expected;
@@ -20,7 +20,7 @@ use crate::{exit_code, speech};
 #[command(after_help = "Example: fermi run --nproc-per-node 2 --no-python fermi trainer --steps 100")]
 pub struct TrainerFlags {
     /// tiny, small or base
-    #[arg(long, default_value_t = Preset::default())]
+    #[arg(long, default_value_t = Preset::default(), value_parser = parse_preset)]
     preset: Preset,
     /// Steps to train
     #[arg(long, default_value_t = TrainerConfig::default().steps)]
@@ -61,15 +61,18 @@ pub struct TrainerFlags {
 }
 
 pub fn execute(flags: &TrainerFlags) -> ExitCode {
-    let outcome = position().and_then(|position| {
-        train(&config(flags, &position), &position, &mut io::stdout())
-            .map_err(|error| (describe(&error), usage_or_failed(&error)))
-    });
-    match outcome {
+    let position = match position() {
+        Ok(position) => position,
+        Err(notice) => {
+            speech::complain(&notice);
+            return ExitCode::from(exit_code::USAGE);
+        }
+    };
+    match train(&config(flags, &position), &position, &mut io::stdout()) {
         Ok(_) => ExitCode::SUCCESS,
-        Err((message, code)) => {
-            speech::say(&format!("error: {message}\n"));
-            ExitCode::from(code)
+        Err(error) => {
+            speech::complain(&error);
+            ExitCode::from(usage_or_failed(&error))
         }
     }
 }
@@ -103,14 +106,12 @@ fn config(flags: &TrainerFlags, position: &RankPosition) -> TrainerConfig {
 }
 
 /// Where this process stands, from the variables that every launcher sets; alone when there are none.
-fn position() -> Result<RankPosition, (String, u8)> {
+fn position() -> Result<RankPosition, Notice> {
     let Ok(world_size) = std::env::var(contract::WORLD_SIZE) else { return Ok(RankPosition::alone()) };
     let number = |name: &str, value: Option<String>| {
         let value = value.or_else(|| std::env::var(name).ok());
-        value.as_deref().and_then(|value| value.parse::<usize>().ok()).ok_or_else(|| {
-            let given = value.map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
-            (format!("{name} must be a number, it is {given}"), exit_code::USAGE)
-        })
+        let found = value.as_deref().and_then(|value| value.parse::<usize>().ok());
+        found.ok_or_else(|| misplaced(&no_number(name, value.as_deref())))
     };
     let rank = number(contract::RANK, None)?;
     let port = number(contract::MASTER_PORT, None)?;
@@ -119,22 +120,42 @@ fn position() -> Result<RankPosition, (String, u8)> {
         world_size: number(contract::WORLD_SIZE, Some(world_size))?,
         local_rank: number(contract::LOCAL_RANK, None).unwrap_or(rank),
         master_addr: std::env::var(contract::MASTER_ADDR).unwrap_or_else(|_| "127.0.0.1".to_owned()),
-        master_port: u16::try_from(port)
-            .map_err(|_| (format!("{} must be a port, it is {port}", contract::MASTER_PORT), exit_code::USAGE))?,
+        master_port: u16::try_from(port).map_err(|_| {
+            let name = contract::MASTER_PORT;
+            misplaced(&Text::new(
+                format!("{name} 必须是端口，现在是 {port}"),
+                format!("{name} must be a port, it is {port}"),
+            ))
+        })?,
         run_id: std::env::var(contract::FERMI_TASK_ID)
             .or_else(|_| std::env::var(contract::TORCHELASTIC_RUN_ID))
             .unwrap_or_default(),
     })
 }
 
-fn describe(error: &TrainError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
+fn no_number(name: &str, value: Option<&str>) -> Text {
+    match value {
+        Some(value) => Text::new(
+            format!("{name} 必须是数字，现在是 “{value}”"),
+            format!("{name} must be a number, it is '{value}'"),
+        ),
+        None => {
+            Text::new(format!("{name} 必须是数字，现在没有设置"), format!("{name} must be a number, it is not set"))
+        }
     }
-    text
+}
+
+fn misplaced(text: &Text) -> Notice {
+    let hint = Text::new(
+        "用 fermi run 启动，它会设置这些变量；只训练一个进程时去掉 WORLD_SIZE",
+        "start it with fermi run, which sets these variables; for one process alone unset WORLD_SIZE",
+    );
+    Notice::new("rank_variables", text.clone(), hint)
+}
+
+fn parse_preset(text: &str) -> Result<Preset, Expected> {
+    let names = || Text::new("可用的值：tiny、small、base", "use tiny, small or base");
+    text.parse().map_err(|_| Expected(names()))
 }
 
 fn usage_or_failed(error: &TrainError) -> u8 {
@@ -153,4 +174,24 @@ fn parse_fault(text: &str) -> Result<Fault, Expected> {
         Some(_) => return Err(hint()),
     };
     Ok(Fault { rank, step, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_there_is_not_is_answered_with_those_that_there_are() {
+        let said = parse_preset("huge").unwrap_err().0;
+        for preset in Preset::ALL {
+            assert!(said.en.contains(preset.name()) && said.zh.contains(preset.name()), "{said:?}");
+            assert_eq!(parse_preset(preset.name()).unwrap(), preset);
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_no_number_is_named_in_both_languages() {
+        assert_eq!(no_number("RANK", None).zh, "RANK 必须是数字，现在没有设置");
+        assert_eq!(no_number("RANK", Some("x")).en, "RANK must be a number, it is 'x'");
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use fermi_domain::language::{Text, reason};
 use serde::{Deserialize, Serialize};
 
 use crate::config::TrainerConfig;
@@ -12,6 +13,9 @@ use crate::fingerprint::{fingerprint, hexadecimal};
 const VERSION: u32 = 1;
 
 /// The readable part of a checkpoint.
+const HEADER: &str = "header.json";
+const STATE: &str = "state.bin";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -47,16 +51,19 @@ impl Identity {
     }
 
     /// The first difference, as a sentence about the checkpoint and this run.
-    pub fn difference(&self, wanted: &Identity) -> Option<String> {
+    pub fn difference(&self, wanted: &Identity) -> Option<Text> {
         let fields = [
-            ("preset", self.preset.clone(), wanted.preset.clone()),
-            ("sequence length", self.seq_len.to_string(), wanted.seq_len.to_string()),
-            ("global batch", self.global_batch.to_string(), wanted.global_batch.to_string()),
-            ("seed", self.seed.to_string(), wanted.seed.to_string()),
-            ("parameter count", self.parameters.to_string(), wanted.parameters.to_string()),
+            ("预设", "preset", self.preset.clone(), wanted.preset.clone()),
+            ("序列长度", "sequence length", self.seq_len.to_string(), wanted.seq_len.to_string()),
+            ("全局批次", "global batch", self.global_batch.to_string(), wanted.global_batch.to_string()),
+            ("种子", "seed", self.seed.to_string(), wanted.seed.to_string()),
+            ("参数量", "parameter count", self.parameters.to_string(), wanted.parameters.to_string()),
         ];
-        let (name, theirs, ours) = fields.into_iter().find(|(_, theirs, ours)| theirs != ours)?;
-        Some(format!("it has {name} {theirs}, and this run asks for {ours}"))
+        let (zh, en, theirs, ours) = fields.into_iter().find(|(.., theirs, ours)| theirs != ours)?;
+        Some(Text::new(
+            format!("其{zh}为 {theirs}，本次运行要求 {ours}"),
+            format!("it has {en} {theirs}, and this run asks for {ours}"),
+        ))
     }
 }
 
@@ -93,29 +100,37 @@ impl State {
 #[derive(Debug)]
 pub(crate) enum Damage {
     /// Not what was once written; an older checkpoint may be whole.
-    Torn(String),
+    Torn(Text),
     /// Whole, but of another training; an older one will not be better.
-    Different(String),
+    Different(Text),
 }
 
 pub(crate) fn read(path: &Path, step: u64, identity: &Identity) -> Result<State, Damage> {
-    let header = fs::read(path.join("header.json")).map_err(|error| Damage::Torn(format!("header.json: {error}")))?;
-    let header: Header =
-        serde_json::from_slice(&header).map_err(|error| Damage::Torn(format!("header.json: {error}")))?;
+    let torn =
+        |file: &str, why: Text| Damage::Torn(Text::new(format!("{file}：{}", why.zh), format!("{file}: {}", why.en)));
+    let header = fs::read(path.join(HEADER)).map_err(|error| torn(HEADER, reason::of_io(&error)))?;
+    let header: Header = serde_json::from_slice(&header).map_err(|error| torn(HEADER, reason::of_json(&error)))?;
     if header.version != VERSION {
         let version = header.version;
-        return Err(Damage::Different(format!("it has format version {version}, and this release writes {VERSION}")));
+        return Err(Damage::Different(Text::new(
+            format!("其格式版本为 {version}，本版本写的是 {VERSION}"),
+            format!("it has format version {version}, and this release writes {VERSION}"),
+        )));
     }
     if header.step != step {
-        return Err(Damage::Torn(format!("header.json is of step {}", header.step)));
+        let of = header.step;
+        return Err(Damage::Torn(Text::new(format!("{HEADER} 是第 {of} 步的"), format!("{HEADER} is of step {of}"))));
     }
     if let Some(difference) = header.identity.difference(identity) {
         return Err(Damage::Different(difference));
     }
-    let bytes = fs::read(path.join("state.bin")).map_err(|error| Damage::Torn(format!("state.bin: {error}")))?;
+    let bytes = fs::read(path.join(STATE)).map_err(|error| torn(STATE, reason::of_io(&error)))?;
     let count = identity.parameters;
     if bytes.len() != 3 * count * 4 {
-        return Err(Damage::Torn("state.bin is shorter or longer than its header says".to_owned()));
+        return Err(Damage::Torn(Text::new(
+            format!("{STATE} 的长度与其文件头所述不符"),
+            format!("{STATE} is shorter or longer than its header says"),
+        )));
     }
     let decode = |part: usize| -> Vec<f32> {
         let bytes = bytes[part * count * 4..(part + 1) * count * 4].chunks_exact(4);
@@ -130,7 +145,7 @@ pub(crate) fn read(path: &Path, step: u64, identity: &Identity) -> Result<State,
         second: decode(2),
     };
     if hexadecimal(fingerprint(state.tensors())) != header.checksum {
-        return Err(Damage::Torn("its checksum is wrong".to_owned()));
+        return Err(Damage::Torn(Text::new("其校验和不对", "its checksum is wrong")));
     }
     Ok(state)
 }

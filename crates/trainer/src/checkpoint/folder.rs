@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fermi_domain::language::{Text, reason};
+
 use super::file::{Damage, Identity, State, read, write, write_latest};
 
 /// The newest and those before it: one may be damaged, and a node that was killed while it saved lacks the newest.
@@ -24,15 +26,77 @@ pub enum CheckpointError {
         #[source]
         source: io::Error,
     },
-    #[error("{} belongs to another training: {difference}; choose another folder or the same settings", path.display())]
-    Different { path: PathBuf, difference: String },
-    #[error("the checkpoint {} is not usable: {reason}", path.display())]
-    Unusable { path: PathBuf, reason: String },
+    #[error("{} belongs to another training: {}; choose another folder or the same settings", path.display(), .difference.en)]
+    Different { path: PathBuf, difference: Text },
+    #[error("the checkpoint {} is not usable: {}", path.display(), .reason.en)]
+    Unusable { path: PathBuf, reason: Text },
     #[error(
         "{} already holds a checkpoint of step {step}; resume from it, or choose an empty folder",
         folder.display()
     )]
     Occupied { folder: PathBuf, step: u64 },
+}
+
+impl CheckpointError {
+    /// What is so, with what lies behind it.
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Unreadable { folder, source } => {
+                let (folder, why) = (folder.display(), reason::of_io(source));
+                Text::new(
+                    format!("无法读取检查点文件夹 {folder}：{}", why.zh),
+                    format!("the checkpoint folder {folder} cannot be read: {}", why.en),
+                )
+            }
+            Self::Unwritable { folder, step, source } => {
+                let (folder, why) = (folder.display(), reason::of_io(source));
+                Text::new(
+                    format!("无法把第 {step} 步的检查点写入 {folder}：{}", why.zh),
+                    format!("the checkpoint of step {step} cannot be written to {folder}: {}", why.en),
+                )
+            }
+            Self::Different { path, difference } => {
+                let path = path.display();
+                Text::new(
+                    format!("{path} 属于另一次训练：{}", difference.zh),
+                    format!("{path} belongs to another training: {}", difference.en),
+                )
+            }
+            Self::Unusable { path, reason } => {
+                let path = path.display();
+                Text::new(
+                    format!("检查点 {path} 不可用：{}", reason.zh),
+                    format!("the checkpoint {path} is not usable: {}", reason.en),
+                )
+            }
+            Self::Occupied { folder, step } => {
+                let folder = folder.display();
+                Text::new(
+                    format!("{folder} 中已有第 {step} 步的检查点"),
+                    format!("{folder} already holds a checkpoint of step {step}"),
+                )
+            }
+        }
+    }
+
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::Unreadable { .. } | Self::Unwritable { .. } => Text::new(
+                "检查它的权限与磁盘，或用 --checkpoint-dir 换一个",
+                "look at its permissions and its disk, or name another with --checkpoint-dir",
+            ),
+            Self::Different { .. } => {
+                Text::new("换一个文件夹，或用相同的设置", "choose another folder or the same settings")
+            }
+            Self::Unusable { .. } => {
+                Text::new("从另一步继续，或换一个文件夹", "resume from another step, or choose another folder")
+            }
+            Self::Occupied { .. } => Text::new(
+                "用 --resume 从它继续，或换一个空文件夹",
+                "resume from it with --resume, or choose an empty folder",
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -44,7 +108,7 @@ pub(crate) struct Folder {
 #[derive(Debug)]
 pub(crate) struct Newest {
     pub state: Option<State>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Text>,
 }
 
 impl Folder {
@@ -72,8 +136,11 @@ impl Folder {
                 Ok(state) => return Ok(Newest { state: Some(state), warnings }),
                 Err(Damage::Different(difference)) => return Err(CheckpointError::Different { path, difference }),
                 Err(Damage::Torn(reason)) => {
-                    warnings
-                        .push(format!("warning: {} is not usable ({reason}), trying the one before", path.display()));
+                    let path = path.display();
+                    warnings.push(Text::new(
+                        format!("警告：{path} 不可用（{}），尝试它之前的一个", reason.zh),
+                        format!("warning: {path} is not usable ({}), trying the one before", reason.en),
+                    ));
                 }
             }
         }
@@ -196,7 +263,7 @@ mod tests {
             harm(&folder.path_of(2));
             let newest = folder.newest(&identity(3)).unwrap();
             assert_eq!(newest.state.unwrap().step, 1);
-            assert!(newest.warnings[0].contains(reason), "{:?}", newest.warnings);
+            assert!(newest.warnings[0].en.contains(reason), "{:?}", newest.warnings);
         }
     }
 
