@@ -1,18 +1,22 @@
 //! Ranks of a task that hang are named through agents and server, with their stacks as evidence; where the time of the task
 //! has gone is told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::hangs::await_many_more_steps;
-use crate::support::{Fleet, Run, eventually, script, torch_python};
+use crate::support::{Fleet, Run, eventually, script, signal, torch_python};
 
 /// A task of `torch_hang.py`, and the folder by which its ranks are told what to do.
 fn training(fleet: &Fleet, how: &[&str], policies: &Value) -> (String, PathBuf) {
+    training_by(fleet, "torch_hang.py", how, policies)
+}
+
+fn training_by(fleet: &Fleet, name: &str, how: &[&str], policies: &Value) -> (String, PathBuf) {
     let folder = fleet.place.path().join("told");
     std::fs::create_dir_all(&folder).unwrap();
-    let mut argv = vec![script("torch_hang.py").display().to_string(), folder.display().to_string()];
+    let mut argv = vec![script(name).display().to_string(), folder.display().to_string()];
     argv.extend(how.iter().map(|word| (*word).to_owned()));
     let id = fleet.create(json!({
         "taskName": "a test",
@@ -21,6 +25,19 @@ fn training(fleet: &Fleet, how: &[&str], policies: &Value) -> (String, PathBuf) 
         "distributedConfig": { "framework": "command" },
     }));
     (id, folder)
+}
+
+/// The events of the one run whose folder is below this one.
+fn journal_below(folder: &Path) -> Vec<Value> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if let Ok(text) = std::fs::read_to_string(folder.join("journal.ndjson")) {
+            return text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        }
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        folders.extend(entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|it| it.path()));
+    }
+    Vec::new()
 }
 
 /// The verdict on this rank; what a busy machine makes of others meanwhile is none of it.
@@ -100,5 +117,31 @@ fn a_hang_ends_the_attempt_of_a_task_that_asks_for_it() {
     assert_eq!(task["attempts"].as_array().unwrap().len(), 2);
     adds_up(&task);
     assert!(ms(&task["ledger"], "hang") >= 2_000, "{:#}", task["ledger"]);
+    fleet.assert_idle();
+}
+
+#[test]
+fn a_rank_that_is_killed_under_an_agent_starts_from_its_parked_interpreter() {
+    let fleet = Fleet::of(&[("only", 2)]);
+    let policies = json!({ "restart": { "maxRestarts": 1 }, "warm": "on" });
+    let (id, folder) = training_by(&fleet, "torch_warm.py", &[], &policies);
+    let written = |name: &str| {
+        let path = folder.join(name);
+        eventually(name, || std::fs::read_to_string(&path).ok().filter(|text| !text.is_empty()))
+    };
+    written("losses-1-0");
+    let journal = || journal_below(&fleet.agent_data(0));
+    let parked = eventually("both ranks are parked", || {
+        let journal = journal();
+        (journal.iter().filter(|event| event["event"] == "rank.parked").count() == 2).then_some(journal)
+    });
+    let victim = parked.iter().find(|event| event["event"] == "rank.started" && event["rank"] == 1).unwrap();
+    signal(i32::try_from(victim["pid"].as_i64().unwrap()).unwrap(), libc::SIGKILL);
+    written("losses-2-0");
+    let released: Vec<Value> = journal().into_iter().filter(|event| event["event"] == "ranks.released").collect();
+    assert_eq!(released.len(), 1, "{:#?}", journal());
+    assert_eq!(released[0]["ranks"], json!([0, 1]));
+    std::fs::write(folder.join("end"), "").unwrap();
+    fleet.task_is(&id, "succeeded");
     fleet.assert_idle();
 }

@@ -33,6 +33,10 @@ def lift_limits(address_space, file_size):
 def park(hook, order_fd, takes_device):
     """Imports, takes the rank's GPU where that is asked for, waits, and returns as the rank."""
     hook.open_page()
+    if hook.is_inherited:
+        os.set_inheritable(order_fd, False)
+        # Starting from scratch hands the page on; the hook lets go of its own descriptor when torch is there.
+        hook.kept_fd = os.dup(hook.page_fd)
     badness = set_badness("1000")
     for number in FOR_RANKS:
         signal.signal(number, signal.SIG_IGN)
@@ -56,6 +60,8 @@ def park(hook, order_fd, takes_device):
         why_not = NOT_RESTORED
     if why_not is not None:
         start_anew(hook, why_not)
+    if hook.is_inherited:
+        os.close(hook.kept_fd)
     hook.words[hook.at.START] = RELEASED
 
 
@@ -158,7 +164,7 @@ def packages(hook):
 def await_order(hook, order_fd):
     """One line from the supervisor; when it dies the kernel ends this process."""
     text = b""
-    with open(hook.shared(order_fd), "rb", buffering=0) as pipe:
+    with open(order_fd if hook.is_inherited else hook.shared(order_fd), "rb", buffering=0) as pipe:
         hook.enter(hook.phase.PARKED)
         while not text.endswith(b"\n"):
             piece = pipe.read(1 << 16)
@@ -190,7 +196,11 @@ def start_anew(hook, reason):
     with open("/proc/self/cmdline", "rb") as file:
         argv = file.read().split(b"\0")[:-1]
     folder = os.path.dirname(__file__)
-    os.environ["FERMI_HOOK"] = "%d %d -" % (hook.supervisor, hook.page_fd)
+    page = str(hook.page_fd)
+    if hook.is_inherited:
+        os.set_inheritable(hook.kept_fd, True)
+        page = "+%d" % hook.kept_fd
+    os.environ["FERMI_HOOK"] = "%d %s -" % (hook.supervisor, page)
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
     os.execv(sys.executable, argv)
 

@@ -15,7 +15,7 @@ use fermi_domain::contract;
 use fermi_domain::dataset::DatasetRefusal;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text, reason};
 use fermi_domain::launch::{Placeholder, RunPolicy};
-use fermi_domain::task::{RunKey, Source};
+use fermi_domain::task::{RunKey, Source, Warm};
 use fermi_hardware::gpu::visible_devices;
 use fermi_hardware::network::interface_to;
 use fermi_process::account::SystemAccount;
@@ -226,7 +226,9 @@ pub fn prepare(
 
 /// What Python ranks load before their script; none where the task wants none, or where it cannot be written.
 fn hook(policy: &RunPolicy, site: &Site, root: &Path) -> Option<HookPlan> {
-    let plan = HookPlan { restart_hung_after_ms: policy.restart_hung_after_ms, ..HookPlan::below(root, false) };
+    let RunPolicy { restart_hung_after_ms, warm, .. } = *policy;
+    let below = HookPlan::below(root, warm != Warm::Off);
+    let plan = HookPlan { restart_hung_after_ms, warm_cuda: warm == Warm::Cuda, ..below };
     let is_wanted = policy.has_hook && site.python.is_some();
     if !is_wanted {
         return None;

@@ -66,7 +66,7 @@ pub struct Spawned {
 ///
 /// Call it from a thread that lives as long as the process: the rank dies with that thread.
 pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<Spawned> {
-    start(command, entrance, None, None)
+    start(command, entrance, None, &[])
 }
 
 /// The same for a rank that inherits a descriptor, under the number that it has here.
@@ -75,19 +75,24 @@ pub fn spawn_inheriting(
     entrance: Option<&Entrance>,
     inherited: BorrowedFd<'_>,
 ) -> io::Result<Spawned> {
-    start(command, entrance, None, Some(inherited.as_raw_fd()))
+    start(command, entrance, None, &[inherited])
 }
 
-/// Starts a process under a fence that it has to lift itself.
-pub fn spawn_fenced(command: &RankCommand, entrance: Option<&Entrance>, fence: &Fence) -> io::Result<Spawned> {
-    start(command, entrance, Some(fence), None)
+/// Starts a process under a fence that it has to lift itself; it inherits these descriptors, under the numbers that they have here.
+pub fn spawn_fenced(
+    command: &RankCommand,
+    entrance: Option<&Entrance>,
+    fence: &Fence,
+    inherited: &[BorrowedFd<'_>],
+) -> io::Result<Spawned> {
+    start(command, entrance, Some(fence), inherited)
 }
 
 fn start(
     command: &RankCommand,
     entrance: Option<&Entrance>,
     fence: Option<&Fence>,
-    inherited: Option<RawFd>,
+    inherited: &[BorrowedFd<'_>],
 ) -> io::Result<Spawned> {
     let mut fork_exec = ForkExec::new(&command.argv, &command.env, command.folder.as_deref())?;
     let streams = Streams::open(command, &mut fork_exec)?;
@@ -104,9 +109,10 @@ fn harden(
     command: &RankCommand,
     entrance: Option<&Entrance>,
     fence: Option<&Fence>,
-    inherited: Option<RawFd>,
+    inherited: &[BorrowedFd<'_>],
 ) -> impl Fn(Forked) -> io::Result<()> {
     let fence = fence.cloned();
+    let inherited: Vec<RawFd> = inherited.iter().map(AsRawFd::as_raw_fd).collect();
     let parent = nix::unistd::getpid();
     let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
     let entrance = entrance.map(|entrance| entrance.members().as_raw_fd());
@@ -135,9 +141,9 @@ fn harden(
             libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
             account.become_it()?;
         }
-        if let Some(inherited) = inherited {
+        for inherited in &inherited {
             // Should this fail the rank is without its page, and goes on.
-            libc::fcntl(inherited, libc::F_SETFD, 0);
+            libc::fcntl(*inherited, libc::F_SETFD, 0);
         }
         // After that: another account would clear it.
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {

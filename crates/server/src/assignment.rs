@@ -179,6 +179,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             server_lease_ms: policies.server_lease_ms(),
             has_hook: task.spec.options.hook.unwrap_or(true),
             restart_hung_after_ms: policies.restart_hung_after_ms(),
+            warm: policies.warm,
             attempts_before: task.attempts_before(written),
             resume: task.resume,
             ..RunPolicy::default()

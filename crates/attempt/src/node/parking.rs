@@ -409,10 +409,14 @@ impl Parking {
         let [address_space, file_size] = fence.lifted();
         let numbers = [page.number(), order_end.as_raw_fd()];
         let wanted = if hook.warm_cuda { " cuda" } else { "" };
-        let given = format!("{} {} {} {address_space} {file_size}{wanted}", std::process::id(), numbers[0], numbers[1]);
+        let sign = if self.ranks_inherit { "+" } else { "" };
+        let given =
+            format!("{} {sign}{} {} {address_space} {file_size}{wanted}", std::process::id(), numbers[0], numbers[1]);
         let env = hook.variables(&command.env, given.clone()).ok_or_else(missing)?;
         let hooked = RankCommand { env, ..command.clone() };
-        let spawned = spawn_fenced(&hooked, entrance, &fence).map_err(cannot)?;
+        let both = [page.as_fd(), order_end.as_fd()];
+        let inherited = if self.ranks_inherit { &both[..] } else { &[] };
+        let spawned = spawn_fenced(&hooked, entrance, &fence, inherited).map_err(cannot)?;
         let since = Instant::now();
         Ok(ParkedRank {
             rank: place.rank,

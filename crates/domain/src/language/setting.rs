@@ -58,6 +58,7 @@ pub enum Setting {
     TimeLimit,
     Hook,
     OnHang,
+    Warm,
     RendezvousEndpoint,
     StopAfter,
     Dataset,
@@ -77,7 +78,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -94,6 +95,7 @@ impl Setting {
         Self::TimeLimit,
         Self::Hook,
         Self::OnHang,
+        Self::Warm,
         Self::RendezvousEndpoint,
         Self::StopAfter,
         Self::Dataset,
@@ -138,6 +140,7 @@ impl Setting {
             Self::Hook => names("--hook", Some("options.hook"), "钩子", "Hook"),
             Self::RendezvousEndpoint => names("--rdzv-endpoint", None, "会合地址", "Rendezvous endpoint"),
             Self::OnHang => names("--on-hang", Some("policies.onHang"), "卡住时", "When ranks hang"),
+            Self::Warm => names("--warm", Some("policies.warm"), "备用解释器", "Interpreters kept ready"),
             Self::StopAfter => {
                 names("--stop-after", Some("policies.onDisconnect.stopAfter"), "失联后停止", "Stop when cut off")
             }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::healing::RestartPolicy;
 use crate::ladder::StopLadder;
+use crate::task::Warm;
 
 /// The rules by which the ranks of a run live on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct RunPolicy {
     /// After how long a hang ends the attempt; none where it is only told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_hung_after_ms: Option<u64>,
+    /// Whether interpreters are parked beside Python ranks.
+    #[serde(default, skip_serializing_if = "Warm::is_off")]
+    pub warm: Warm,
     /// Attempts that were made before this launch; the next one is one more.
     pub attempts_before: u32,
     /// Continue from the newest checkpoint already in the first attempt.
@@ -54,6 +58,7 @@ impl Default for RunPolicy {
             server_lease_ms: None,
             has_hook: true,
             restart_hung_after_ms: None,
+            warm: Warm::Off,
             attempts_before: 0,
             resume: false,
         }

@@ -19,5 +19,5 @@ pub use selection::{AutoSelection, Selection};
 pub use spans::{Moment, Spans};
 pub use spec::{
     DatasetChoice, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Strategy,
-    TaskSpec, Work,
+    TaskSpec, Warm, Work,
 };

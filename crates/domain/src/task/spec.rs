@@ -246,6 +246,9 @@ pub struct Policies {
     /// After how long without progress a hang ends the attempt, where it shall.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hang_after: Option<Seconds>,
+    /// Whether an interpreter with the rank's imports stands ready beside each rank, for the next restart.
+    #[serde(skip_serializing_if = "Warm::is_off")]
+    pub warm: Warm,
 }
 
 fn is_true(value: &bool) -> bool {
@@ -292,6 +295,7 @@ impl Default for Policies {
             preflight: PreflightPolicy::Off,
             on_hang: OnHang::default(),
             hang_after: None,
+            warm: Warm::default(),
         }
     }
 }
@@ -329,6 +333,25 @@ pub enum OnHang {
 impl OnHang {
     fn tells(&self) -> bool {
         *self == Self::Tell
+    }
+}
+
+/// Whether interpreters are parked beside ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Warm {
+    /// A restart imports everything again.
+    #[default]
+    Off,
+    On,
+    /// They hold a context on the rank's GPU too.
+    Cuda,
+}
+
+impl Warm {
+    pub fn is_off(&self) -> bool {
+        *self == Self::Off
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     messages::RequestRefusal,
-    task::{LaunchOptions, OnDisconnect, OnHang, Policies},
+    task::{LaunchOptions, OnDisconnect, OnHang, Policies, Warm},
     units::Seconds,
 };
 
@@ -19,6 +19,9 @@ pub(super) fn check(policies: &Policies, options: &LaunchOptions) -> Result<(), 
     }
     if policies.on_hang == OnHang::Restart && options.hook == Some(false) {
         return Err(RequestRefusal::HangWithoutHook);
+    }
+    if policies.warm != Warm::Off && options.hook == Some(false) {
+        return Err(RequestRefusal::WarmWithoutHook);
     }
     if policies.start_timeout == Some(Seconds(0)) {
         return Err(RequestRefusal::StartTimeoutInvalid);

@@ -2,7 +2,7 @@ use super::*;
 use crate::environment::{EnvironmentStatus, tests::environment};
 use crate::ladder::{Rung, StopLadder};
 use crate::language::{Explained, FrontEnd};
-use crate::task::{AutoSelection, OnDisconnect, OnHang};
+use crate::task::{AutoSelection, OnDisconnect, OnHang, Warm};
 use crate::units::Seconds;
 
 fn known() -> Vec<Environment> {
@@ -375,4 +375,14 @@ fn a_hang_cannot_end_an_attempt_whose_ranks_are_left_alone() {
     request.options.hook = Some(false);
     let refused = validate(&request, &known()).unwrap_err();
     assert_eq!((refused.id(), refused.field().as_deref()), ("hang_without_hook", Some("policies.onHang")));
+}
+
+#[test]
+fn interpreters_are_not_parked_beside_ranks_that_are_left_alone() {
+    let mut request = request();
+    request.policies.warm = Warm::On;
+    assert!(validate(&request, &known()).is_ok());
+    request.options.hook = Some(false);
+    let refused = validate(&request, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field().as_deref()), ("warm_without_hook", Some("policies.warm")));
 }

@@ -42,6 +42,7 @@ const BESIDE_FILE: [&str; 43] = [
     "node_lost_after",
     "use_standby",
     "hook",
+    "warm",
     "on_hang",
     "hang_after",
     "env_var",

@@ -8,7 +8,7 @@ use fermi_api::v1::{CreateRequest, RequestedCommand, RequestedRecipe};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::language::Text;
 use fermi_domain::preflight::PreflightPolicy;
-use fermi_domain::task::{LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby};
+use fermi_domain::task::{LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Warm};
 use fermi_domain::units::Seconds;
 use fermi_domain::validation::BUILTIN;
 
@@ -75,6 +75,9 @@ pub struct WorkFlags {
     /// Watch over Python ranks from inside: steps, phases, collectives; off leaves them alone
     #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true, default_value = "on")]
     hook: String,
+    /// Keep an interpreter with the rank's imports ready beside each rank, so that a restart makes its first step at once; with cuda it holds a context on the rank's GPU too, about 0.5 GB of its memory
+    #[arg(long, value_name = "on|cuda|off", value_parser = ["on", "cuda", "off"], hide_possible_values = true, default_value = "off")]
+    warm: String,
     /// What to do when ranks hang: tell who and where, or restart as well
     #[arg(long, value_name = "tell|restart", value_parser = ["tell", "restart"], hide_possible_values = true, default_value = "tell")]
     on_hang: String,
@@ -200,6 +203,11 @@ impl WorkFlags {
             standby: if self.use_standby { Standby::Replace } else { Standby::Wait },
             on_hang: if restarts { OnHang::Restart } else { OnHang::Tell },
             hang_after: restarts.then_some(Seconds(self.hang_after)),
+            warm: match self.warm.as_str() {
+                "on" => Warm::On,
+                "cuda" => Warm::Cuda,
+                _ => Warm::Off,
+            },
             ..Policies::default()
         }
     }
