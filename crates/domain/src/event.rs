@@ -170,6 +170,9 @@ pub enum RunEvent {
         saved_steps: u64,
         /// How long they stood still while checkpoints were written.
         saving_ms: u64,
+        /// How long the others waited in collectives for the slowest of them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        slow_ms: u64,
     },
     /// A keeper stands still, and cannot do what it is there for: the warden, or, as it goes on, the supervisor itself.
     #[serde(rename = "keeper.stopped")]
@@ -303,4 +306,8 @@ pub enum Outcome {
     Stopped {
         signal: i32,
     },
+}
+
+fn is_zero(ms: &u64) -> bool {
+    *ms == 0
 }

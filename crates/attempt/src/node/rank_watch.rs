@@ -11,6 +11,7 @@ use fermi_domain::hang::{
     Demand, Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped,
 };
 use fermi_domain::language::Text;
+use fermi_domain::ledger::waited_for_the_slowest;
 use fermi_domain::pulse::{Phase, Pulse};
 use fermi_process::{clock, procfs};
 
@@ -286,7 +287,10 @@ pub fn measured(attempt: u32, pulses: &[Pulse]) -> Option<RunEvent> {
     let steps = most(|pulse| pulse.steps);
     let saving_ms = most(|pulse| pulse.saving_ns) / 1_000_000;
     let saved_steps = most(|pulse| pulse.saved_at);
-    (steps > 0).then_some(RunEvent::AttemptMeasured { attempt, steps, saved_steps, saving_ms })
+    let waited_ms: Vec<u64> = pulses.iter().map(|pulse| pulse.waiting_ns / 1_000_000).collect();
+    let slow_ms = waited_for_the_slowest(&waited_ms);
+    let is_worth = steps > 0 || saving_ms > 0 || slow_ms > 0;
+    is_worth.then_some(RunEvent::AttemptMeasured { attempt, steps, saved_steps, saving_ms, slow_ms })
 }
 
 /// Where ranks stand, and who has not said it.

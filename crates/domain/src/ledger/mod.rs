@@ -4,9 +4,11 @@
 
 mod account;
 mod cause;
+mod slow;
 mod task;
 mod timeline;
 
 pub use account::{Account, CauseTime};
 pub use cause::Cause;
+pub use slow::waited_for_the_slowest;
 pub use timeline::Ledger;

@@ -55,6 +55,7 @@ struct Attempt {
     steps: u64,
     saved_steps: u64,
     saving_ms: u64,
+    slow_ms: u64,
 }
 
 impl Ledger {
@@ -110,10 +111,11 @@ impl Ledger {
                 }
             }
             RunEvent::Stopping { .. } | RunEvent::Killing { .. } if self.stage != Stage::Gap => self.ends(),
-            RunEvent::AttemptMeasured { steps, saved_steps, saving_ms, .. } => {
+            RunEvent::AttemptMeasured { steps, saved_steps, saving_ms, slow_ms, .. } => {
                 self.attempt.steps = *steps;
                 self.attempt.saved_steps = *saved_steps;
                 self.attempt.saving_ms = *saving_ms;
+                self.attempt.slow_ms = *slow_ms;
             }
             RunEvent::AttemptFailed { .. } => self.begin_gap(Cause::Spawn),
             RunEvent::RestartScheduled { after_ms, .. } if *after_ms > 0 => {
@@ -268,18 +270,23 @@ impl Ledger {
 
     /// Adds up what there was, and takes from the attempt's productive time what its ranks have spent otherwise.
     pub(super) fn settle(&mut self) {
-        let Attempt { first_step, steps, saved_steps, saving_ms, .. } = self.attempt;
+        let Attempt { first_step, steps, saved_steps, saving_ms, slow_ms, .. } = self.attempt;
         let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
         for (cause, ms) in self.lengths(self.now_ms) {
             *times.entry(cause).or_default() += ms;
         }
         let productive = times.get(&Cause::Productive).copied().unwrap_or(0);
         let saving = saving_ms.min(productive);
+        // Others also waited while a rank saved, and in the hangs that are told apart already.
+        let told = |cause: Cause| times.get(&cause).copied().unwrap_or(0);
+        let known = told(Cause::SlowRank) + told(Cause::Hang) + saving_ms;
+        let slow = slow_ms.saturating_sub(known).min(productive - saving);
         let again = self.highest_step.saturating_sub(first_step).min(steps);
-        let recompute = ((productive - saving) * again).checked_div(steps).unwrap_or(0);
-        let moved = [(Cause::Productive, productive - saving - recompute)];
+        let recompute = ((productive - saving - slow) * again).checked_div(steps).unwrap_or(0);
+        let moved = [(Cause::Productive, productive - saving - slow - recompute)];
         times.extend(moved.into_iter().filter(|_| productive > 0));
         *times.entry(Cause::CheckpointStall).or_default() += saving;
+        *times.entry(Cause::SlowRank).or_default() += slow;
         *times.entry(Cause::Recompute).or_default() += recompute;
         for (cause, ms) in times.into_iter().filter(|(_, ms)| *ms > 0) {
             *self.settled.entry(cause).or_default() += ms;

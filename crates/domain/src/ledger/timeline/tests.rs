@@ -34,7 +34,11 @@ fn phase(phase: Phase, since_ms: u64) -> RunEvent {
 }
 
 fn measured(steps: u64, saved_steps: u64, saving_ms: u64) -> RunEvent {
-    RunEvent::AttemptMeasured { attempt: 1, steps, saved_steps, saving_ms }
+    measured_with(steps, saved_steps, saving_ms, 0)
+}
+
+fn measured_with(steps: u64, saved_steps: u64, saving_ms: u64, slow_ms: u64) -> RunEvent {
+    RunEvent::AttemptMeasured { attempt: 1, steps, saved_steps, saving_ms, slow_ms }
 }
 
 fn failed() -> RunEvent {
@@ -154,6 +158,24 @@ fn a_hang_that_passes_was_a_slow_rank_and_one_that_does_not_is_a_hang() {
 }
 
 #[test]
+fn what_the_others_waited_for_a_slow_rank_is_not_productive_and_counts_once() {
+    let begin = || vec![(0, started()), (0, attempt(1, false)), (0, rank_started()), (0, phase(Phase::Step, 0))];
+    let mut slow = begin();
+    slow.extend([(10_000, measured_with(100, 0, 1_000, 4_000)), (10_000, ended(Outcome::Succeeded))]);
+    let expected = [(Cause::Productive, 6_000), (Cause::SlowRank, 3_000), (Cause::CheckpointStall, 1_000)];
+    assert_eq!(times(&account(slow)), expected);
+    // In the hang that passed they waited too.
+    let mut with_hang = begin();
+    with_hang.extend([
+        (5_000, RunEvent::HangSuspected { attempt: 1, since_ms: 2_000, ranks: vec![0] }),
+        (6_000, RunEvent::HangPassed { attempt: 1, since_ms: 2_000, lasted_ms: 4_000 }),
+        (10_000, measured_with(100, 0, 0, 4_500)),
+        (10_000, ended(Outcome::Succeeded)),
+    ]);
+    assert_eq!(times(&account(with_hang)), [(Cause::Productive, 5_500), (Cause::SlowRank, 4_500)]);
+}
+
+#[test]
 fn a_hang_in_start_up_goes_back_to_what_it_was() {
     let suspected = || RunEvent::HangSuspected { attempt: 1, since_ms: 2_000, ranks: vec![0] };
     let passed = || RunEvent::HangPassed { attempt: 1, since_ms: 2_000, lasted_ms: 5_000 };
@@ -213,7 +235,8 @@ fn any_event() -> impl Strategy<Value = RunEvent> {
         (phases, 0_u64..200_000).prop_map(|(name, since)| phase(name, since)),
         (0_u64..200_000).prop_map(|since_ms| RunEvent::HangSuspected { attempt: 1, since_ms, ranks: vec![] }),
         (0_u64..200_000).prop_map(|since_ms| RunEvent::HangPassed { attempt: 1, since_ms, lasted_ms: 1 }),
-        (0_u64..900, 0_u64..900, 0_u64..90_000).prop_map(|(steps, saved, ms)| measured(steps, saved, ms)),
+        (0_u64..900, 0_u64..900, 0_u64..90_000, 0_u64..90_000)
+            .prop_map(|(steps, saved, ms, slow)| measured_with(steps, saved, ms, slow)),
         Just(RunEvent::StepsReported { attempt: 1 }),
         Just(failed()),
         Just(RunEvent::Waiting { text: Text::new("等待", "waiting") }),
