@@ -114,6 +114,29 @@ fn ranks_in_different_collectives_are_named_with_their_lines() {
 }
 
 #[test]
+fn of_several_process_groups_the_one_is_named_in_which_a_rank_is_behind() {
+    let place = Place::new();
+    let folder = place.path().join("told");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut command = place.run(["--json", "-n", "4", "--shutdown-timeout", "0.1"]);
+    command.env("PYTHON_EXEC", torch_python()).env("GLOO_SOCKET_IFNAME", "lo");
+    command.arg(script("torch_faults.py")).arg(&folder).args(["oneTooMany", "0"]);
+    let run = Run::start(&mut command);
+    // The other group has made three times as many collectives, and stands as the rest waits.
+    let verdict = verdict(&run, "notEntered", &serde_json::json!([0]));
+    let said = text(&verdict);
+    assert!(said.contains("rank 0 has not entered all_reduce #"), "{verdict}");
+    assert!(said.contains("of the default group for ") && said.contains("and 3 others wait in it"), "{verdict}");
+    assert!(
+        said.contains("rank 0 itself waits in all_reduce #") && said.contains("of group 1 (ranks 0, 1)"),
+        "{verdict}"
+    );
+    run.signal(libc::SIGTERM);
+    run.ended();
+    place.assert_empty();
+}
+
+#[test]
 fn a_rank_that_returns_early_is_the_cause_and_not_the_connections_that_break_by_it() {
     let place = Place::new();
     let folder = place.path().join("told");

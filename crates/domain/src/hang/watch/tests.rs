@@ -20,6 +20,8 @@ struct Job {
     /// Ranks that read or write.
     moves: Vec<u32>,
     spins: Vec<u32>,
+    /// They have no optimizer of torch's.
+    steps_unseen: bool,
     patience: HangPatience,
 }
 
@@ -68,6 +70,7 @@ impl Job {
             busy: Vec::new(),
             moves: Vec::new(),
             spins: Vec::new(),
+            steps_unseen: false,
             patience: TELL,
         }
     }
@@ -109,6 +112,9 @@ impl Job {
             } else if !is_held && pulse.enqueued == pulse.completed {
                 // It enters the next collective and waits there.
                 pulse.enqueued += 1;
+            }
+            if self.steps_unseen {
+                (pulse.steps, pulse.last_step_ns) = (0, 0);
             }
             let before = sample.work.as_ref().map_or(0, |work| work.cpu_ms);
             let cpu_ms = before + if self.busy.contains(&sample.rank) { LOOK_MS } else { 0 };
@@ -159,6 +165,17 @@ fn a_rank_that_does_not_come_is_named_within_five_seconds() {
         assert!(text.en.contains(&format!("rank {culprit} has not entered all_reduce #111")), "{}", text.en);
         assert!(text.en.contains("2 others wait in it; it is at train.py:15 (load)"), "{}", text.en);
     }
+}
+
+#[test]
+fn who_steps_without_an_optimizer_of_torch_is_judged_by_the_pauses_between_collectives() {
+    let mut job = Job::new(3);
+    job.steps_unseen = true;
+    assert_eq!(job.run(10_000), None);
+    job.held = vec![1];
+    let (after_ms, case) = job.judged(10_000);
+    assert_eq!((case.kind, &case.ranks, case.waiting), (HangKind::NotEntered, &vec![1], 2));
+    assert!((5_000..=7_500).contains(&after_ms), "{after_ms}");
 }
 
 #[test]
