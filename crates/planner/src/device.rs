@@ -7,6 +7,15 @@ use crate::constants::Constants;
 use crate::run::Run;
 use crate::time;
 
+/// Why runs name no device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceUnknown {
+    /// None of them was measured and can be modelled.
+    NoRun,
+    /// They took less time than is counted for what surrounds the computing, so that no rate, however high, meets them.
+    RateHidden,
+}
+
 /// As `gpu_tflops` and `gpu_link_gbs` of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceNumbers {
@@ -38,6 +47,8 @@ impl DeviceLink {
 /// Where the search begins and how far it looks at first, in natural logarithms of TFLOP/s and GB/s.
 const TFLOPS: (f64, f64) = (-1.0, 9.0);
 const LINK: (f64, f64) = (0.5, 5.0);
+/// In TFLOP/s: what no device has. A search that ends above it has run away from runs that no rate meets.
+const NO_DEVICE: f64 = 1e5;
 /// Steps to each side in one round, and rounds, each half as wide as the one before.
 const STEPS: i32 = 4;
 const ROUNDS: usize = 14;
@@ -51,8 +62,13 @@ impl DeviceNumbers {
         Run { gpu_tflops: Some(self.tflops), gpu_link_gbs: self.link.gbs(), ..row.clone() }
     }
 
-    /// Finds the numbers for rows that name the memory of their device and no more of it; none where no row can be used.
-    pub fn learned(rows: &[Run], catalogue: &Catalogue, constants: &Constants) -> Option<Self> {
+    /// Finds the numbers for rows that name the memory of their device and no more of it.
+    pub fn learned(rows: &[Run], catalogue: &Catalogue, constants: &Constants) -> Result<Self, DeviceUnknown> {
+        let found = Self::nearest(rows, catalogue, constants).ok_or(DeviceUnknown::NoRun)?;
+        if found.tflops < NO_DEVICE { Ok(found) } else { Err(DeviceUnknown::RateHidden) }
+    }
+
+    fn nearest(rows: &[Run], catalogue: &Catalogue, constants: &Constants) -> Option<Self> {
         let miss = |device: &Self| {
             let placed: Vec<Run> = rows.iter().map(|row| device.run(row)).collect();
             let known = samples(&placed, catalogue);
@@ -97,6 +113,7 @@ fn nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::BUILT_IN;
 
     fn row(gpus: f64) -> Run {
         Run {
@@ -135,7 +152,19 @@ mod tests {
         let alone = learned(&[did(truth, 1.0)]);
         assert!((alone.tflops / 4.0 - 1.0).abs() < 0.02 && alone.link == DeviceLink::Unused, "{alone:?}");
         let (catalogue, constants) = (Catalogue::builtin(), Constants::builtin());
-        assert_eq!(DeviceNumbers::learned(&[Run::default()], &catalogue, &constants), None);
+        assert_eq!(DeviceNumbers::learned(&[Run::default()], &catalogue, &constants), Err(DeviceUnknown::NoRun));
+    }
+
+    #[test]
+    fn runs_that_are_over_before_their_kernels_would_have_started_name_no_rate() {
+        let quick = Run { step_time_s: Some(1e-4), ..row(1.0) };
+        let found = |row: Run| DeviceNumbers::learned(&[row], &Catalogue::builtin(), &Constants::builtin());
+        assert_eq!(found(quick.clone()), Err(DeviceUnknown::RateHidden));
+        // Nobody starts kernels for the built-in trainer: its time is its computing.
+        let own = Run { framework: Some(BUILT_IN.to_owned()), layers: Some(1.0), hidden: Some(64.0), ..quick };
+        let own = Run { global_batch: Some(1.0), micro_batch: Some(1.0), seq_len: Some(64.0), ..own };
+        let own = Run { gpu_bandwidth_gbs: Some(100.0), ..own };
+        assert!(found(own.clone()).is_ok_and(|device| device.tflops < 100.0), "{:?}", found(own));
     }
 
     #[test]

@@ -25,10 +25,15 @@ pub enum Family {
     Transformers,
     /// A loop of one's own on PyTorch, or unknown.
     Pytorch,
+    /// Fermi's own trainer: one thread of a processor, which starts no kernels and waits for no Python.
+    BuiltIn,
 }
 
+/// What a row calls Fermi's own trainer.
+pub const BUILT_IN: &str = "fermi trainer";
+
 impl Family {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::MegatronLegacy,
         Self::MegatronDeepspeed,
         Self::MegatronCore,
@@ -40,13 +45,16 @@ impl Family {
         Self::Deepspeed,
         Self::Transformers,
         Self::Pytorch,
+        Self::BuiltIn,
     ];
 
     /// Recognises a framework by the words of its description.
     pub fn parse(name: &str) -> Self {
         let n = name.to_ascii_lowercase();
         let has = |word: &str| n.contains(word);
-        if has("maxtext") || has("jax") {
+        if n == BUILT_IN {
+            Self::BuiltIn
+        } else if has("maxtext") || has("jax") {
             Self::MaxText
         } else if has("megatron-deepspeed") || has("megatron deepspeed") || has("gpt-neox") {
             Self::MegatronDeepspeed

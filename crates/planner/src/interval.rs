@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Generation;
 use crate::framework::Family;
 use crate::job::Job;
+use crate::precision::Arithmetic;
 
 /// The part of all runs that an interval holds.
 pub const COVERAGE: f64 = 0.8;
@@ -71,7 +72,7 @@ pub enum Kind {
 
 impl Kind {
     pub fn of_step(job: &Job) -> Self {
-        let known = timed(job.family) && timed_generation(job.cluster.gpu.generation);
+        let known = timed(job.family) && timed_generation(job.cluster.gpu.generation, job.precision.arithmetic());
         match (known, job.cluster.nodes() > 1) {
             (true, false) => Self::StepOneNode,
             (true, true) => Self::StepSeveralNodes,
@@ -93,20 +94,28 @@ impl Kind {
 
     pub fn of_memory(job: &Job) -> Self {
         match job.family {
-            Family::MegatronCore | Family::Composer | Family::FmsFsdp | Family::MaxText | Family::Deepspeed => {
-                Self::NewMemory
-            }
+            Family::MegatronCore
+            | Family::Composer
+            | Family::FmsFsdp
+            | Family::MaxText
+            | Family::Deepspeed
+            | Family::BuiltIn => Self::NewMemory,
             _ => Self::Memory,
         }
     }
 }
 
 fn timed(family: Family) -> bool {
-    family != Family::Pytorch
+    !matches!(family, Family::Pytorch | Family::BuiltIn)
 }
 
-fn timed_generation(generation: Generation) -> bool {
-    matches!(generation, Generation::Volta | Generation::Ampere | Generation::Hopper | Generation::Blackwell)
+/// Blackwell has runs in 8 and 4 bits alone.
+fn timed_generation(generation: Generation, arithmetic: Arithmetic) -> bool {
+    match generation {
+        Generation::Volta | Generation::Ampere | Generation::Hopper => true,
+        Generation::Blackwell => matches!(arithmetic, Arithmetic::Eight | Arithmetic::Four),
+        _ => false,
+    }
 }
 
 /// Logarithms of measured over predicted, of runs that the fit did not see: kind, group, values.

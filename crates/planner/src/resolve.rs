@@ -275,7 +275,7 @@ fn shards_the_sequence(family: Family, pp: u64) -> bool {
 fn is_compiled(family: Family, layout: &Layout, note: &str) -> bool {
     let says_not = note.contains("eager") || note.contains("compile=false");
     let is_cut = family == Family::Fsdp2 && layout.tp > 1;
-    !(says_not || is_cut || matches!(family, Family::Transformers | Family::Pytorch))
+    !(says_not || is_cut || matches!(family, Family::Transformers | Family::Pytorch | Family::BuiltIn))
 }
 
 /// Megatron overlaps tensor-parallel messages where it is told to, which the recipes of NeMo do; XLA always does.

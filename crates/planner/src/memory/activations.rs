@@ -168,7 +168,7 @@ pub fn logits(job: &Job) -> (f64, f64) {
         // A masked loss does not shift its scores, and widens them only under autocast.
         Family::Transformers | Family::Pytorch if !a.causal && job.precision.casts_parameters() => (9.6, 9.6, false),
         Family::Transformers | Family::Pytorch if !a.causal => (6.2, 6.2, false),
-        Family::Transformers | Family::Pytorch | Family::Deepspeed => (10.0, 12.05, false),
+        Family::Transformers | Family::Pytorch | Family::BuiltIn | Family::Deepspeed => (10.0, 12.05, false),
     };
     let cut = if split { tp } else { 1.0 };
     (forward * elements / cut, backward * elements / cut)

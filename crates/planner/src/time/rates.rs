@@ -2,6 +2,7 @@
 
 use crate::catalogue::Generation;
 use crate::constants::{Breed, Constants};
+use crate::framework::Family;
 use crate::job::Job;
 use crate::precision::{Arithmetic, Precision};
 
@@ -86,17 +87,20 @@ impl Rates {
             Arithmetic::Four => half * (promised * (c.four + own.eight).exp()).max(1.0),
         };
         let autocast = job.precision.casts_parameters() && !job.compiled;
+        // What a processor computes by itself is started by nobody, and needs no width to be filled.
+        let is_started = job.family != Family::BuiltIn;
+        let started = |cost: f64| if is_started { cost } else { 0.0 };
         Self {
             linear,
             half,
-            half_tokens: (c.half_tokens + own.half_tokens).exp(),
-            half_width: c.half_width.exp(),
+            half_tokens: started((c.half_tokens + own.half_tokens).exp()),
+            half_width: started(c.half_width.exp()),
             misaligned: c.misaligned.exp(),
             flash: half
                 * (c.flash + habit.flash + own.flash).exp()
                 * if job.precision.activation_bytes() > 2.0 { c.full_attention.exp() } else { 1.0 },
             flash_backward: c.flash_backward.exp(),
-            half_head: c.half_head.exp(),
+            half_head: started(c.half_head.exp()),
             batched: half * c.batched.exp(),
             score_bytes: c.score_bytes.exp(),
             stream: gpu.hbm_bytes_per_s * (c.stream + own.stream).exp(),
@@ -104,13 +108,13 @@ impl Rates {
             pointwise_backward: c.pointwise_backward.exp(),
             cast_bytes: c.cast_bytes.exp() * if job.precision == Precision::Fp8Rowwise { CASTS_BY_ROW } else { 1.0 },
             logit_bytes: (c.logit_bytes + habit.pointwise).exp(),
-            host: (c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6,
+            host: started((c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6),
             modules: c.modules.exp(),
             host_again: c.host_again.exp(),
             host_collective: c.host_collective.exp() * 1e-6,
-            kernel: c.kernel.exp() * 1e-6,
+            kernel: started(c.kernel.exp() * 1e-6),
             // A faster GPU has more and wider units to fill.
-            fill: c.fill.exp() * (gpu.bf16_flops / 312e12).powf(0.7),
+            fill: started(c.fill.exp() * (gpu.bf16_flops / 312e12).powf(0.7)),
             accumulate: c.accumulate.exp(),
             link: gpu.link_bytes_per_s * (c.link + own.link).exp(),
             link_delay: c.link_delay.exp() * 1e-6,
@@ -125,7 +129,7 @@ impl Rates {
             },
             pipe_visible: c.pipe_visible.exp(),
             update_bytes: c.update_bytes.exp(),
-            step: c.step.exp() * 1e-3,
+            step: started(c.step.exp() * 1e-3),
             half_again: c.half_again.exp(),
             per_doubling: c.nodes.exp(),
             eager: (c.eager + habit.pointwise).exp(),
