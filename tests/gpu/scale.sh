@@ -34,7 +34,7 @@ scale() {
 }
 
 scale learned 8 --repeats 3 --calibrate --row "$work/row.json"
-grep 'has learned' "$work/learned.err"
+grep 'the planner ' "$work/learned.err"
 for name in scaling.json scaling.csv scaling.svg scaling.png scaling.html calibration.json; do
     check "learned: $name is there" test -s "$work/learned/$name"
 done

@@ -33,7 +33,12 @@ const WARM_UP: usize = 5;
 pub fn in_progress(text: &str) -> Option<Throughput> {
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let speeds: Vec<f64> = lines.filter_map(|line| line["tokensPerS"].as_f64()).filter(|speed| *speed > 0.0).collect();
-    Some(Throughput { speed: steady(&speeds)?, unit: "tokens/s" })
+    of_steps(&speeds)
+}
+
+/// The same of the tokens per second of each step.
+pub fn of_steps(speeds: &[f64]) -> Option<Throughput> {
+    Some(Throughput { speed: steady(speeds)?, unit: "tokens/s" })
 }
 
 /// Of what was printed; of several kinds the first in the order of [`PRINTED`].
