@@ -263,10 +263,32 @@ fn a_link_named_torchrun_is_fermi_run_and_one_named_mpirun_is_not() {
 }
 
 #[test]
+fn as_many_ranks_start_as_mpirun_is_told_by_node() {
+    let place = Place::new();
+    let script = place.file("t.py", "import os\nprint(os.environ['WORLD_SIZE'])\n");
+    let two: [&[&str]; 5] = [
+        &["--map-by", "ppr:2:node"],
+        &["--ppr", "2:node"],
+        &["-npernode", "2"],
+        &["-N", "2", "--rank-by", "slot"],
+        &["-np", "2", "--map-by", "ppr:4:node:PE=2"],
+    ];
+    for options in two {
+        assert_eq!(Run::whole(place.run(options).arg(&script)).expect(0).out(), "2\n", "{options:?}");
+    }
+}
+
+#[test]
 fn options_of_other_launchers_are_refused_with_what_to_do_instead() {
     let place = Place::new();
     let script = place.file("t.py", "");
-    let table: [(&[&str], &str); 16] = [
+    let table: [(&[&str], &str); 21] = [
+        // mpirun's, which decide how many ranks start.
+        (&["--map-by", "ppr:2:socket"], "else give the number of all with -np"),
+        (&["--npersocket", "2"], "give the number of all with -np"),
+        (&["-np", "4", "--map-by", "ppr:2:node"], "two different numbers of processes were given: 4 and 2"),
+        (&["--map-by", "banana"], "use one of: slot, hwthread, core"),
+        (&["--logs-specs", "nonsense"], "use one of: default"),
         (&["--launcher", "pdsh"], "fermi launch-multi-node"),
         // Words that mean something else here.
         (&["--timeout", "60", "-np", "2"], "--timeout needs --framework"),

@@ -10,8 +10,8 @@ use super::spellings::Given;
 
 const TABLE: &str = include_str!("../../../data/launchers.txt");
 
-/// What stands behind the number of ranks on each node.
-const PER_NODE: &str = ":node";
+/// Of what so many are started, where it says how many start here.
+const NODE: &str = "node";
 /// Behind words of the table: how strictly may follow.
 const STRICTNESS: &str = "[:…]";
 /// mpirun's way to write the value of `--ppr` as one of `--map-by`.
@@ -35,7 +35,7 @@ pub enum Takes {
     OneOf(Vec<&'static str>),
     /// One of these in any letters; how strictly stands behind a colon.
     Policy(Vec<&'static str>),
-    /// mpirun's `2:node`, so many on each node.
+    /// mpirun's `2:node`, so many on each node; how strictly may stand behind it.
     PerNode,
 }
 
@@ -67,8 +67,9 @@ impl Takes {
                 words.iter().any(|word| word.eq_ignore_ascii_case(policy))
             }
             Self::PerNode => {
-                let count = value.strip_suffix(PER_NODE).and_then(|count| count.parse::<u32>().ok());
-                count.is_some_and(|count| count > 0)
+                let mut parts = value.split(':');
+                let count = parts.next().and_then(|count| count.parse::<u32>().ok());
+                count.is_some_and(|count| count > 0) && parts.next().is_some_and(|of| of.eq_ignore_ascii_case(NODE))
             }
         }
     }
@@ -76,7 +77,7 @@ impl Takes {
     /// What is put in place of the braces.
     fn spoken<'a>(&self, value: &'a str) -> &'a str {
         match self {
-            Self::PerNode => value.strip_suffix(PER_NODE).unwrap_or(value),
+            Self::PerNode => value.split(':').next().unwrap_or(value),
             _ => value,
         }
     }
