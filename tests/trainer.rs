@@ -75,6 +75,23 @@ fn a_rank_that_aborts_costs_no_step_and_no_digit_after_the_restart() {
     assert!(checkpoints > 0);
 }
 
+/// Started without a launcher, with what one would have set in part.
+#[test]
+fn what_is_wrong_with_a_trainer_is_said_in_the_readers_language() {
+    let place = Place::new();
+    let trainer = |language: &str, words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.fermi(["trainer"].iter().chain(words));
+        Run::whole(command.env("FERMI_LANG", language).envs(variables.iter().copied())).expect(2)
+    };
+    let lone = [("WORLD_SIZE", "2")];
+    trainer("en", &[], &lone).says(&["error: RANK must be a number, it is not set", "hint: start it with fermi run"]);
+    trainer("zh", &[], &lone).says(&["错误：RANK 必须是数字，现在没有设置", "提示：用 fermi run 启动"]);
+    trainer("en", &["--steps", "0"], &[]).says(&["error: 0 steps train nothing", "hint: ask for at least 1"]);
+    trainer("zh", &["--steps", "0"], &[]).says(&["错误：0 步训练不了什么", "提示：至少为 1"]);
+    trainer("en", &["--preset", "huge"], &[]).says(&["use tiny, small or base"]);
+    trainer("zh", &["--preset", "huge"], &[]).says(&["tiny、small、base"]);
+}
+
 #[test]
 fn accumulation_of_small_batches_ends_at_the_same_loss() {
     let (whole, parts) = (Place::new(), Place::new());

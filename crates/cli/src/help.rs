@@ -231,6 +231,20 @@ mod tests {
         }
     }
 
+    /// An error is shown by `speech::complain`, which takes it in both languages.
+    #[test]
+    fn no_error_is_said_in_one_language() {
+        let mut found = Vec::new();
+        sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        assert!(found.len() > 100, "{}", found.len());
+        let begun = ["say(\"", "say(&format!(\"", "print!(\""].map(|word| format!("{word}error"));
+        for path in found {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let said = text.lines().find(|line| begun.iter().any(|word| line.contains(word)));
+            assert_eq!(said, None, "{}", path.display());
+        }
+    }
+
     #[test]
     fn no_chinese_sentence_takes_the_words_of_an_error_as_they_are() {
         let mut found = Vec::new();
