@@ -1,6 +1,10 @@
 //! Machines and the agents on them: the registry, the uploads and the adoption are the real ones; files and processes are
 //! values.
 
+mod folder;
+
+pub use folder::{Folder, Pass, RunFiles};
+
 use std::collections::BTreeMap;
 
 use fermi_agent::adoption::{self, Traces};
@@ -13,7 +17,6 @@ use fermi_domain::task::RunKey;
 
 use crate::plan::Strange;
 use crate::server::Hello;
-use crate::truth::GrowingBytes;
 use crate::uploads::Uploads;
 use crate::world::{Event, World};
 
@@ -25,57 +28,17 @@ pub struct Machine {
     pub is_up: bool,
     /// It will not come back.
     pub has_vanished: bool,
+    /// An operator has given its name to another one.
+    pub is_replaced: bool,
     pub paused_until: u64,
     pub cut_to_server_until: u64,
     pub cut_to_agent_until: u64,
     pub cut_from_peers_until: u64,
     pub proxy: Option<(Strange, u64)>,
     pub late_until: u64,
-}
-
-/// What is on disk of one run.
-#[derive(Clone, Debug, Default)]
-pub struct RunFiles {
-    pub is_refused: bool,
-    pub has_lock: bool,
-    pub has_journal: bool,
-    pub journal: GrowingBytes,
-    pub streams: BTreeMap<(u32, u32), GrowingBytes>,
-    /// Which keepers were started for it on this machine.
-    pub keepers: Option<usize>,
-}
-
-/// An agent's data folder.
-#[derive(Clone, Debug, Default)]
-pub struct Folder {
-    pub instance: String,
-    pub credential: Option<String>,
-    pub seal: Option<String>,
-    pub next_seal: Option<String>,
-    pub pending_seals: Vec<String>,
-    pub runs: BTreeMap<RunKey, RunFiles>,
-}
-
-impl Folder {
-    /// As it is found on another disk: the agent sees that its folder is not the one that the identity was given to.
-    pub fn copied(&self, keeps_identity: bool, instance: String) -> Self {
-        let runs = self.runs.iter().map(|(run, files)| {
-            let files = RunFiles {
-                is_refused: files.is_refused,
-                has_lock: files.has_lock,
-                has_journal: files.has_journal,
-                journal: files.journal.copied(),
-                streams: files.streams.iter().map(|(name, bytes)| (*name, bytes.copied())).collect(),
-                keepers: None,
-            };
-            (run.clone(), files)
-        });
-        let runs = runs.collect();
-        if keeps_identity {
-            return Self { runs, ..self.clone() };
-        }
-        Self { instance, runs, ..Self::default() }
-    }
+    pub full_until: u64,
+    /// What was reserved before the disk was full is there.
+    pub has_reserve: bool,
 }
 
 #[derive(Debug)]
@@ -100,6 +63,8 @@ pub struct Agent {
     pub(crate) epoch: Option<u64>,
     /// The agent whose machine was cloned. The seal tells the two apart once the original has come back.
     pub clone_of: Option<usize>,
+    /// Its machine came in the place of another one that an operator has said is lost.
+    pub is_replacement: bool,
 }
 
 impl Agent {
@@ -121,6 +86,7 @@ impl Agent {
             server_heard_ms: 0,
             epoch: None,
             clone_of: None,
+            is_replacement: false,
         }
     }
 
@@ -155,7 +121,11 @@ impl World {
         if !self.machines[machine].is_up || self.agents[index].is_up {
             return;
         }
-        if self.agents[index].clone_of.is_some_and(|of| self.agents[of].folder.seal == self.agents[index].folder.seal) {
+        if let Some(older) = self.agents[index].folder.older_pass.take() {
+            self.agents[index].folder.pass = older;
+        }
+        let seal = |of: usize| &self.agents[of].folder.pass.seal;
+        if self.agents[index].clone_of.is_some_and(|of| seal(of) == seal(index)) {
             self.at(self.now + 5_000, Event::AgentBack { agent: index });
             return;
         }
@@ -265,29 +235,30 @@ impl World {
             return;
         }
         let (boot, machine) = (format!("{}-{}", agent.machine, machine.boot), machine.id.clone());
-        // Another one each time, and another one than a clone's.
-        let pending = agent.folder.next_seal.clone();
-        let next_seal = match &pending {
-            Some(before) => format!("{before}+{index}"),
-            None => format!("s{}", self.rng.u32(..)),
-        };
-        let agent = &mut self.agents[index];
-        agent.folder.pending_seals.extend(pending);
-        agent.folder.next_seal = Some(next_seal.clone());
+        if !self.is_full(agent.machine) {
+            self.propose_seal(index);
+        }
+        let agent = &self.agents[index];
+        let pass = &agent.folder.pass;
         let hello = Hello {
             process: (index, life),
             name: agent.name.clone(),
             instance: agent.folder.instance.clone(),
             machine,
             boot,
-            credential: agent.folder.credential.clone(),
-            seal: agent.folder.seal.clone(),
-            next_seal,
-            pending_seals: agent.folder.pending_seals.clone(),
+            credential: pass.credential.clone(),
+            seal: pass.seal.clone(),
+            next_seal: pass.next_seal.clone(),
+            pending_seals: pass.pending_seals.clone(),
+            is_by_join_token: agent.is_replacement,
             runs: agent.registry.known(),
         };
         let link = self.links.len();
-        match self.server.hello(&hello, link, self.now, &mut self.truth) {
+        let admitted = self.server.hello(&hello, link, self.now, &mut self.truth);
+        for other in std::mem::take(&mut self.server.to_be_asked_again) {
+            self.break_link(other);
+        }
+        match admitted {
             Err(reason) => {
                 self.tell(|_| format!("{} is refused: {reason}", hello.name));
                 self.agents[index].pause_ms = 5_000;
@@ -296,6 +267,7 @@ impl World {
             Ok(welcomed) => {
                 self.tell(|_| format!("{} is welcomed with {:?}", hello.name, hello.runs));
                 let environment = welcomed.environment;
+                self.note_others_of_name(index);
                 self.links.push(Link {
                     agent: index,
                     life,
@@ -307,9 +279,6 @@ impl World {
                 self.agents[index].link = Some(link);
                 let epoch = self.server.database.history.epoch;
                 self.post(link, Letter::Welcome { credential: welcomed.credential, epoch });
-                for other in welcomed.to_be_asked_again {
-                    self.break_link(other);
-                }
                 for message in welcomed.messages {
                     self.post(link, Letter::ToAgent(Box::new(message)));
                 }
@@ -375,10 +344,8 @@ impl World {
                 if self.agents[agent].epoch.replace(epoch).is_some_and(|before| before != epoch) {
                     self.take_runs_in(agent);
                 }
+                self.confirm_seal(agent, credential);
                 let agent_ = &mut self.agents[agent];
-                agent_.folder.credential = credential.or_else(|| agent_.folder.credential.clone());
-                agent_.folder.seal = agent_.folder.next_seal.take();
-                agent_.folder.pending_seals.clear();
                 agent_.environment = Some(environment);
                 agent_.pause_ms = 100;
                 self.server_answered(agent, self.now);
@@ -457,6 +424,8 @@ impl World {
                 }
                 self.ring_uploads(index);
             }
+            // On a full disk this agent remembers it, and the next one does not.
+            AgentEffect::RefuseForEver(_) if self.is_full(self.agents[index].machine) => {}
             AgentEffect::RefuseForEver(run) => {
                 self.agents[index].folder.runs.entry(run).or_default().is_refused = true;
             }
@@ -464,7 +433,13 @@ impl World {
                 self.agents[index].folder.runs.remove(&run);
                 self.agents[index].uploads.remove(&run);
             }
-            AgentEffect::Send(message) => {
+            AgentEffect::Send(mut message) => {
+                if let AgentMessage::Gone { run, ended, in_order, .. } = &mut message
+                    && let Some(files) = self.agents[index].folder.runs.get(run)
+                {
+                    *ended = files.result.clone().map(Box::new);
+                    *in_order = files.in_order;
+                }
                 if let Some(link) = self.agents[index].link {
                     self.post(link, Letter::ToServer(Box::new(message)));
                 }
@@ -476,7 +451,8 @@ impl World {
         let Some(assignment) = self.agents[index].assignments.remove(run) else { return };
         let heard_ms = self.agents[index].server_heard_ms;
         let lease_until_ms = assignment.policy.server_lease_ms.map(|length| heard_ms + length);
-        if lease_until_ms.is_some_and(|until| until <= self.now) {
+        let is_full = self.is_full(self.agents[index].machine);
+        if is_full || lease_until_ms.is_some_and(|until| until <= self.now) {
             let (reason, hint) = (Text::new("", ""), Text::new("", ""));
             let failed = LaunchFailed { run: run.clone(), reason, hint, settings: Vec::new() };
             self.agent_hears(index, AgentInput::Failed(failed));

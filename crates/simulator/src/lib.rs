@@ -7,6 +7,8 @@
 
 mod agent;
 pub mod arrivals;
+mod disks;
+mod followers;
 mod lease;
 mod lines;
 pub mod operators;

@@ -1,27 +1,35 @@
 //! The server: its rules are the real ones, its database is a value, and any write may fail.
 
 mod admission;
+mod disk;
+mod duty;
+mod kept;
 mod placing;
 mod reconcile;
 mod requests;
 mod uploaded;
 
 pub use admission::Hello;
+pub use disk::Death;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fermi_api::link::{AgentMessage, ServerMessage};
-use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
 use fermi_domain::fleet::{History, Identity, Liveness, StrayRun};
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::Scheduler;
 use fermi_domain::rank_map;
-use fermi_domain::task::{Release, RunKey, Task, TaskInput};
+use fermi_domain::task::{PhaseChange, Release, RunKey, Task, TaskInput};
 
 use crate::truth::Truth;
+use disk::ServerDisk;
+use kept::Retention;
 
+/// How far a restore leaps, so that no cursor is given twice.
+const CURSOR_LEAP: u64 = 1 << 32;
 /// The name of the database.
 pub const CLUSTER: &str = "c";
 /// Workers of every machine.
@@ -42,12 +50,24 @@ pub struct Database {
     pub(crate) strays: Vec<StrayRun>,
     /// Runs that are gone and of which bytes still come.
     pub(crate) trailing: BTreeMap<RunKey, EnvironmentId>,
-    /// Those that an operator has declared lost, until they are back.
-    lost: BTreeSet<EnvironmentId>,
+    /// What operators have said of environments that do not just serve.
+    duties: BTreeMap<EnvironmentId, Duty>,
     next_environment: u32,
     /// How much of each journal was taken, and what of it is not a whole line yet.
     journals: BTreeMap<RunKey, (u64, Vec<u8>)>,
     answers: BTreeMap<u32, TaskId>,
+    /// The event log, as far as it tells of phases.
+    pub(crate) events: Vec<LoggedChange>,
+    /// By which the retention judges ages.
+    believed_ms: Option<u64>,
+}
+
+/// A change of a task's phase in the event log.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedChange {
+    pub(crate) cursor: u64,
+    pub(crate) task: TaskId,
+    pub(crate) change: PhaseChange,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +87,10 @@ pub struct Server {
     /// On disk as well, behind an fsync.
     pub streams: BTreeMap<(TaskId, u32, u32), Vec<u8>>,
     pub is_up: bool,
-    pub fails_until_ms: u64,
+    pub disk: ServerDisk,
+    retention: Retention,
+    /// Links of agents that say hello again, since what they have said was about an earlier launch.
+    pub to_be_asked_again: Vec<usize>,
     /// What is added to the time by a clock that was set.
     pub clock_skew_ms: i64,
     started_ms: u64,
@@ -90,7 +113,9 @@ impl Server {
             backup: None,
             streams: BTreeMap::new(),
             is_up: true,
-            fails_until_ms: 0,
+            disk: ServerDisk::default(),
+            retention: Retention::default(),
+            to_be_asked_again: Vec::new(),
             clock_skew_ms: 0,
             started_ms: 0,
             sessions: BTreeMap::new(),
@@ -109,6 +134,7 @@ impl Server {
         self.sessions.clear();
         self.picture.clear();
         self.seen = None;
+        self.retention = Retention::default();
     }
 
     pub fn start(&mut self, now: u64) {
@@ -123,8 +149,8 @@ impl Server {
         (now + 100_000_000).saturating_add_signed(self.clock_skew_ms)
     }
 
-    fn write(&self, now: u64) -> Result<(), StoreDown> {
-        if now < self.fails_until_ms { Err(StoreDown) } else { Ok(()) }
+    fn write(&mut self, now: u64) -> Result<(), StoreDown> {
+        self.disk.write(now)
     }
 
     fn liveness(&self, environment: &EnvironmentId, now: u64) -> Liveness {
@@ -146,10 +172,12 @@ impl Server {
     }
 
     fn status(&self, id: &EnvironmentId, now: u64) -> EnvironmentStatus {
-        match self.liveness(id, now) {
-            Liveness::Here => EnvironmentStatus::Running,
-            Liveness::Suspect => EnvironmentStatus::Suspect,
-            Liveness::Offline => EnvironmentStatus::Offline,
+        match (self.duty(id), self.liveness(id, now)) {
+            (Duty::Lost | Duty::LostAndDrained, _) => EnvironmentStatus::Lost,
+            (_, Liveness::Offline) => EnvironmentStatus::Offline,
+            (_, Liveness::Suspect) => EnvironmentStatus::Suspect,
+            (Duty::Drained, Liveness::Here) => EnvironmentStatus::Drained,
+            (Duty::Serves, Liveness::Here) => EnvironmentStatus::Running,
         }
     }
 
@@ -196,7 +224,7 @@ impl Server {
             let waits = matches!(task.phase, TaskPhase::Queued | TaskPhase::Initializing);
             waits
                 && rank_map::of_spec(&task.spec, &environments).is_ok_and(|map| {
-                    let is_here = |id: &EnvironmentId| self.liveness(id, now) == Liveness::Here;
+                    let is_here = |id: &EnvironmentId| self.status(id, now) == EnvironmentStatus::Running;
                     map.slots().iter().all(|slot| is_free(&slot.worker) && is_here(&slot.environment))
                 })
         })
@@ -210,13 +238,15 @@ impl Server {
         now: u64,
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
-        let (run, input, follow) = match message {
-            AgentMessage::Gone { run, lease, in_order, streams_follow, .. } => {
-                (run.clone(), TaskInput::Gone { node: run.node_rank, lease, in_order }, streams_follow)
+        let (run, inputs, follow) = match message {
+            AgentMessage::Gone { run, lease, in_order, ended, streams_follow } => {
+                let node = run.node_rank;
+                let ended = ended.map(|event| TaskInput::Ended { node, event });
+                (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect(), streams_follow)
             }
             AgentMessage::LaunchFailed(failed) => {
                 let (node, message) = (failed.run.node_rank, failed.stored());
-                (failed.run, TaskInput::LaunchFailed { node, message }, false)
+                (failed.run, vec![TaskInput::LaunchFailed { node, message }], false)
             }
             AgentMessage::Heartbeat(_)
             | AgentMessage::Hello(_)
@@ -230,10 +260,10 @@ impl Server {
             .get(&run.task)
             .and_then(|task| task.node_of(&run))
             .is_some_and(|node| node.environment == *environment);
-        if is_ours {
-            self.apply(&run.task, [input], now, truth)?;
-        }
         self.write(now)?;
+        if is_ours {
+            self.apply_within(&run.task, inputs, now, truth);
+        }
         if !follow {
             self.database.trailing.remove(&run);
         } else if self.may_deliver(environment, &run) {
@@ -259,31 +289,42 @@ impl Server {
         truth: &mut Truth,
     ) -> Result<(), StoreDown> {
         self.write(now)?;
+        self.apply_within(id, inputs, now, truth);
+        Ok(())
+    }
+
+    /// As [`Self::apply`], inside of a transaction.
+    fn apply_within(&mut self, id: &TaskId, inputs: impl IntoIterator<Item = TaskInput>, now: u64, truth: &mut Truth) {
         let wall = self.wall(now);
-        let Some(task) = self.database.tasks.get_mut(id) else { return Ok(()) };
+        let database = &mut self.database;
+        let Some(task) = database.tasks.get_mut(id) else { return };
         let before = task.clone();
         for input in inputs {
             let (from, generation) = (task.phase, task.generation);
-            task.apply(input, wall);
-            task.pass_over_lost_launches(generation, &self.database.history);
+            for note in task.apply(input, wall) {
+                let Some(change) = note.detail.and_then(|detail| detail.phase) else { continue };
+                let last = database.events.last().map_or(0, |event| event.cursor);
+                let cursor = last.max(database.history.epoch * CURSOR_LEAP) + 1;
+                database.events.push(LoggedChange { cursor, task: id.clone(), change });
+            }
+            task.pass_over_lost_launches(generation, &database.history);
             truth.task_changed(now, task, from);
         }
         if *task == before {
-            return Ok(());
+            return;
         }
         truth.launched_again(now, &before, task);
-        let held = self.database.leases.len();
+        let held = database.leases.len();
         match task.releasable() {
             Release::Nothing => {}
-            Release::All => self.database.leases.retain(|_, (holder, _)| holder != id),
+            Release::All => database.leases.retain(|_, (holder, _)| holder != id),
             Release::Environments(environments) => {
-                self.database.leases.retain(|_, (holder, at)| holder != id || !environments.contains(&&*at));
+                database.leases.retain(|_, (holder, at)| holder != id || !environments.contains(&&*at));
             }
         }
-        if self.database.leases.len() < held {
+        if database.leases.len() < held {
             self.openings += 1;
         }
         self.is_rung = true;
-        Ok(())
     }
 }

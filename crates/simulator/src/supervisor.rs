@@ -2,6 +2,7 @@
 //! links between supervisors are values.
 
 mod coordinating;
+mod journal;
 mod links;
 mod ranks;
 
@@ -38,6 +39,10 @@ pub struct Keepers {
     last_letter_ms: u64,
     /// Since when it tries to join, for members.
     joins_since_ms: u64,
+    /// Lines that the disk has not taken yet.
+    unwritten: Vec<journal::WaitingLine>,
+    /// It has noted that all ranks returned 0.
+    has_succeeded: bool,
 }
 
 #[derive(Debug)]
@@ -112,6 +117,8 @@ impl World {
             lease_until_ms,
             last_letter_ms: 0,
             joins_since_ms: 0,
+            unwritten: Vec::new(),
+            has_succeeded: false,
         });
         let at = self.soon(1..20);
         self.at(at, Event::KeepersUp { keepers: index });
@@ -129,6 +136,8 @@ impl World {
         }
         if let Some(files) = self.files(index) {
             files.has_journal = true;
+            let journal = files.journal.clone();
+            self.truth.journals.entry(self.keepers[index].run.clone()).or_default().push(journal);
         }
         let is_first = matches!(self.keepers[index].role, Role::First(_));
         self.record(
@@ -154,18 +163,10 @@ impl World {
         }
     }
 
-    /// Writes a line to the journal.
-    fn record(&mut self, index: usize, event: RunEvent) {
-        let line = self.lines.write(event);
-        let Some(journal) = self.files(index).map(|files| files.journal.clone()) else { return };
-        journal.append(&line);
-        let (agent, run) = (self.keepers[index].agent, self.keepers[index].run.clone());
-        self.wrote(agent, &run, None);
-    }
-
     /// The keepers are done, or dead with all that they held.
     pub fn keepers_exit(&mut self, index: usize) {
         self.keepers[index].is_up = false;
+        self.keepers[index].unwritten.clear();
         self.close_links(index);
         self.end_ranks(index);
         self.watch_soon(index);

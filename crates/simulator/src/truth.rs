@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fermi_domain::ids::{Generation, TaskId};
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::task::Task;
+use fermi_domain::task::{RunKey, Task};
 use fermi_domain::verdict::VerdictKind;
 
 /// A file that grows: shared by the rank that writes it, the agent that sends it, and this record.
@@ -50,6 +50,8 @@ struct TaskTruth {
     finished: Option<Launch>,
     /// The last such launch of all.
     ever_finished: Option<Launch>,
+    /// Launches whose first node has brought them to a good end and has noted so.
+    ended_well: BTreeSet<Generation>,
     /// Keepers or ranks of it were killed, or their machines stood still, were cut off or went down.
     is_harmed: bool,
 }
@@ -63,6 +65,14 @@ pub struct Truth {
     pub streams: BTreeMap<(TaskId, Launch, u32), GrowingBytes>,
     /// Launches of which a part ran on a machine that was given up.
     pub incomplete: BTreeSet<(TaskId, Generation)>,
+    /// What keepers have written of their runs; of one name there are several where a state of the database was lost.
+    pub journals: BTreeMap<RunKey, Vec<GrowingBytes>>,
+    /// How much of each stream the server has said that it has.
+    acknowledged: BTreeMap<(TaskId, Launch, u32), usize>,
+    /// Runs that lived when a state of the database was put back that has never launched them.
+    pub unknown: BTreeSet<RunKey>,
+    /// Streams that the server has let go of: what came since then may be all that there is.
+    pub let_go: BTreeSet<(TaskId, Launch, u32)>,
     pub violation: Option<Violation>,
 }
 
@@ -119,6 +129,7 @@ impl Truth {
     /// An older state of the database was put back: a task may be taken for dead that was not, and what was written may have
     /// been deleted since the backup.
     pub fn restored(&mut self) {
+        self.acknowledged.clear();
         for (task, truth) in &mut self.tasks {
             truth.is_harmed = true;
             // A result of before may be told again, and was true then.
@@ -126,6 +137,19 @@ impl Truth {
             self.incomplete.extend(truth.launches.keys().map(|(generation, _)| (task.clone(), *generation)));
             // A launch that is forgotten everywhere may be made once more.
             truth.launches.retain(|_, launch| launch.living > 0);
+        }
+    }
+
+    /// The first node of a launch has ended in order, with the note that all ranks returned 0.
+    pub fn ended_well(&mut self, task: &TaskId, generation: Generation) {
+        self.tasks.entry(task.clone()).or_default().ended_well.insert(generation);
+    }
+
+    /// A machine that comes for the first time since a restore is told to end a run.
+    pub fn ended_unasked(&mut self, now: u64, run: &RunKey) {
+        if self.unknown.contains(run) {
+            let what = format!("{run} was launched by a state that was lost, and is ended without a question");
+            self.broken(now, "what a restored database does not know is asked about", what);
         }
     }
 
@@ -178,16 +202,53 @@ impl Truth {
             let what = format!("{} is run again, and the server knows that all of its ranks returned 0", task.id);
             self.broken(now, "what has succeeded is not run again", what);
         }
+        let is_incomplete = self.incomplete.contains(&(task.id.clone(), before.generation));
+        let has_ended_well = |truth: &TaskTruth| truth.ended_well.contains(&before.generation);
+        if is_own && !is_incomplete && self.tasks.get(&task.id).is_some_and(has_ended_well) {
+            let what = format!("{} is run again, though its first node has noted that it succeeded", task.id);
+            self.broken(now, "what has succeeded is not run again", what);
+        }
     }
 
-    pub fn stream_taken(&mut self, now: u64, key: (TaskId, Launch, u32), taken: &[u8]) {
+    /// A piece of a journal is in the database.
+    pub fn journal_taken(&mut self, now: u64, run: &RunKey, offset: u64, taken: &[u8]) {
+        let Some(written) = self.journals.get(run) else { return };
+        let is_of = |bytes: &GrowingBytes| {
+            let bytes = bytes.0.borrow();
+            let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
+            rest.is_some_and(|rest| rest.starts_with(taken))
+        };
+        if !written.iter().any(is_of) {
+            let what = format!("the journal of {run} has other lines from byte {offset} on than its keepers wrote");
+            self.broken(now, "cursors without gaps", what);
+        }
+    }
+
+    /// A piece of a stream is on disk; `is_answered` says whether its sender hears so.
+    pub fn stream_taken(&mut self, now: u64, key: (TaskId, Launch, u32), taken: &[u8], is_answered: bool) {
         let Some(bytes) = self.streams.get(&key) else { return };
         let is_prefix = bytes.0.borrow().starts_with(taken);
+        let acknowledged = self.acknowledged.get(&key).copied().unwrap_or(0);
         if !is_prefix {
             let what =
                 format!("the log of rank {} of {} {:?} holds other bytes than the rank wrote", key.2, key.0, key.1);
             self.broken(now, "the server's log is a prefix of the rank's bytes", what);
+        } else if taken.len() < acknowledged {
+            let (rank, task, launch, have) = (key.2, key.0, key.1, taken.len());
+            let what = format!("of rank {rank} of {task} {launch:?} {acknowledged} bytes were there, and {have} are");
+            self.broken(now, "nothing acknowledged is forgotten", what);
+        } else if is_answered {
+            self.acknowledged.insert(key, taken.len());
         }
+    }
+
+    /// The server has let go of what it had of a task.
+    pub fn let_go(&mut self, now: u64, task: &TaskId, is_open: bool) {
+        if is_open {
+            self.broken(now, "logs of a task that lives stay", format!("those of {task} were let go of"));
+        }
+        self.acknowledged.retain(|(of, ..), _| of != task);
+        self.let_go.extend(self.streams.keys().filter(|(of, ..)| of == task).cloned());
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fermi_agent::run_registry::{AgentInput, JournalTaken};
 use fermi_agent::upload::{GrowingFile, Piece, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
 use fermi_domain::event::RunEvent;
+use fermi_domain::fleet::JournalSent;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 
@@ -24,6 +25,15 @@ pub struct Uploads {
     pub ends: bool,
     pub is_told: [bool; 2],
     pub is_unwanted: [bool; 2],
+}
+
+impl Uploads {
+    /// Whether something may be there that the server wants and has not.
+    pub fn has_more(&self) -> bool {
+        let [is_journal_unwanted, are_streams_unwanted] = self.is_unwanted;
+        !is_journal_unwanted && self.journal.has_more()
+            || !are_streams_unwanted && self.streams.values().any(UploadFile::has_more)
+    }
 }
 
 impl GrowingFile for GrowingBytes {
@@ -89,7 +99,7 @@ impl Carrier<'_> {
             }
         };
         self.sent = piece.map(|Piece { offset, bytes, .. }| (offset, bytes.to_vec()));
-        if self.is_answer_cut {
+        if self.is_answer_cut || self.server.disk.has_killed() {
             return PieceAnswer::Unreachable;
         }
         PieceAnswer::of(status, taken.as_ref(), CLUSTER, path)
@@ -185,6 +195,7 @@ impl World {
         let proxy = machine.proxy.filter(|(_, until)| now < *until).map(|(strange, _)| strange);
         let kinds = [true, false];
         for is_journal in kinds {
+            let is_journal_whole = !is_journal && uploads.ends && !uploads.journal.is_open;
             let kind = usize::from(!is_journal);
             if uploads.is_unwanted[kind] {
                 continue;
@@ -215,6 +226,9 @@ impl World {
                     strange,
                     sent: None,
                 };
+                if is_journal_whole {
+                    file.journal = JournalSent::Whole;
+                }
                 let mut buffer = [0; 24];
                 let step = file.step(&mut carrier, &mut buffer, instant);
                 if let Some((offset, bytes)) = carrier.sent.filter(|_| now < machine.late_until) {

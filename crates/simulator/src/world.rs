@@ -17,7 +17,9 @@ use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
 
 use crate::agent::{Agent, Folder, Letter, Link, Machine};
+use crate::followers::Follower;
 use crate::lines::Lines;
+use crate::operators::Request;
 use crate::plan::{Action, FAULTS_END_MS, MACHINES, Plan};
 use crate::server::Server;
 use crate::supervisor::{Keepers, PeerLetter};
@@ -99,6 +101,11 @@ pub enum Event {
         attempt: u32,
         exit: Exit,
     },
+    /// A person asks again for a task, whose request was not answered; the second one is the id that it has got.
+    AskAgain {
+        request: Request,
+        known: Option<TaskId>,
+    },
     Repaired,
     LostForGood(Vec<usize>),
 }
@@ -146,6 +153,8 @@ pub struct World {
     pub links: Vec<Link>,
     pub lines: Lines,
     pub truth: Truth,
+    /// One that reads after every step, and one that reads now and then.
+    pub followers: [Follower; 2],
     is_reconcile_due: bool,
     pub(crate) next_key: u32,
     pub(crate) created: Vec<TaskId>,
@@ -168,6 +177,7 @@ impl World {
             links: Vec::new(),
             lines: Lines::default(),
             truth: Truth::default(),
+            followers: Default::default(),
             is_reconcile_due: false,
             next_key: 0,
             created: Vec::new(),
@@ -203,6 +213,11 @@ impl World {
                 break;
             }
             self.step(event);
+            if let Some(back_after_ms) = self.server.disk.take_death() {
+                self.kill_server();
+                self.at(self.now + back_after_ms, Event::ServerBack);
+            }
+            self.followers[0].read(&self.server, &mut self.truth, self.now);
             if self.truth.violation.is_some() {
                 return self.truth.violation.take();
             }
@@ -305,6 +320,7 @@ impl World {
             Event::PeerCheck { keepers } => self.peer_check(keepers),
             Event::Peer { to, from, letter } => self.peer(to, from, letter),
             Event::RankEnds { keepers, rank, attempt, exit } => self.rank_ends(keepers, rank, attempt, exit),
+            Event::AskAgain { request, known } => self.ask_again(request, known),
             Event::Repaired => self.repair(),
             Event::LostForGood(machines) => self.declare_the_vanished_lost(&machines),
         }
@@ -333,8 +349,16 @@ impl World {
     fn tick(&mut self) {
         self.at(self.now + TICK_MS, Event::Tick);
         self.end_leases();
+        self.try_disks_again();
         if !self.server.is_up {
             return;
+        }
+        let seconds = self.now / TICK_MS;
+        if seconds.is_multiple_of(7) {
+            self.followers[1].read(&self.server, &mut self.truth, self.now);
+        }
+        if seconds.is_multiple_of(5) {
+            self.server.let_go(self.now, &mut self.truth);
         }
         for link in 0..self.links.len() {
             if self.links[link].is_dead {

@@ -23,8 +23,10 @@ pub struct Hello {
     pub boot: String,
     pub credential: Option<String>,
     pub seal: Option<String>,
-    pub next_seal: String,
+    pub next_seal: Option<String>,
     pub pending_seals: Vec<String>,
+    /// It shows a token that brings machines in and does nothing else.
+    pub is_by_join_token: bool,
     pub runs: Vec<KnownRun>,
 }
 
@@ -35,8 +37,6 @@ pub struct Welcomed {
     /// Issued at a registration.
     pub credential: Option<String>,
     pub messages: Vec<ServerMessage>,
-    /// Links of agents that say hello again, since what they have said was about an earlier launch.
-    pub to_be_asked_again: Vec<usize>,
 }
 
 impl Server {
@@ -50,10 +50,10 @@ impl Server {
             boot: &hello.boot,
             credential: hello.credential.as_deref(),
             seal: hello.seal.as_deref(),
-            next_seal: Some(&hello.next_seal),
+            next_seal: hello.next_seal.as_deref(),
             pending_seals: &hello.pending_seals,
         };
-        let standing = id.as_ref().map(|id| self.standing(id, hello.process, now)).unwrap_or_default();
+        let standing = id.as_ref().map(|id| self.standing(id, hello, now)).unwrap_or_default();
         let admission = fleet::admit(known.map(|(_, identity)| identity), standing, &introduction);
         if let Admission::Refuse(impostor) = admission {
             return Err(format!("{impostor:?}"));
@@ -68,7 +68,7 @@ impl Server {
             EnvironmentId::from(format!("env-{:03}", self.database.next_environment).as_str())
         });
         let identity = Identity::after(&introduction, credential);
-        self.database.lost.remove(&id);
+        self.comes_back(&id);
         self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
         self.picture.clear();
         let session = Session {
@@ -81,27 +81,48 @@ impl Server {
         self.sessions.insert(id.clone(), session);
         self.openings += 1;
         self.is_rung = true;
+        let concluded = self.concluded(&id, hello, now, truth);
+        let messages = concluded.map_err(|StoreDown| {
+            self.link_ended(&id, link);
+            "the store is away".to_owned()
+        })?;
+        Ok(Welcomed { environment: id, credential: issued, messages })
+    }
+
+    /// What is made of the runs of an agent. The answer is what it is told.
+    fn concluded(
+        &mut self,
+        id: &EnvironmentId,
+        hello: &Hello,
+        now: u64,
+        truth: &mut Truth,
+    ) -> Result<Vec<ServerMessage>, StoreDown> {
         let tasks = self.database.tasks.values();
         // Every agent here looks at its machine's processes, and finds none outside of its folder.
-        let conclusions = fleet::compare(tasks, &id, &hello.runs, Some(&[]), |run| self.origin(run));
-        let mut messages: Vec<ServerMessage> = self.kills_of_strays(&id).collect();
-        let (mut strays, mut to_be_asked_again) = (Vec::new(), Vec::new());
+        let conclusions = fleet::compare(tasks, id, &hello.runs, Some(&[]), |run| self.origin(run));
+        let mut messages: Vec<ServerMessage> = self.kills_of_strays(id).collect();
+        let mut strays = Vec::new();
         for conclusion in conclusions {
             match conclusion {
                 Conclusion::Gone(run) => {
                     let input = TaskInput::gone(run.node_rank);
-                    self.apply(&run.task, [input], now, truth).map_err(|StoreDown| "the store is away".to_owned())?;
+                    self.apply(&run.task, [input], now, truth)?;
                 }
                 Conclusion::Unproven(_) => {}
-                Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
+                Conclusion::Kill(run) => {
+                    if self.is_unheard(id) && !self.stray(&run).is_some_and(|stray| stray.ending) {
+                        truth.ended_unasked(now, &run);
+                    }
+                    messages.push(ServerMessage::Kill { run });
+                }
                 // Its agent says when all that it wrote has come.
-                Conclusion::Forget(run) if self.may_deliver(&id, &run) => {}
+                Conclusion::Forget(run) if self.may_deliver(id, &run) => {}
                 Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
                 Conclusion::MovedOn(run) => {
                     let task = run.task.clone();
-                    let taken_up = self.apply(&task, [TaskInput::MovedOn { run }], now, truth);
-                    taken_up.map_err(|StoreDown| "the store is away".to_owned())?;
-                    to_be_asked_again.extend(self.links_of_other_nodes(&task, &id));
+                    self.apply(&task, [TaskInput::MovedOn { run }], now, truth)?;
+                    let others = self.links_of_other_nodes(&task, id);
+                    self.to_be_asked_again.extend(others);
                 }
                 Conclusion::SetAside(known) => {
                     truth.incomplete.insert((known.run.task.clone(), known.run.generation));
@@ -109,20 +130,32 @@ impl Server {
                 }
             }
         }
-        self.note_hello(&id, &strays);
+        self.write(now)?;
+        self.note_hello(id, &strays);
         let is_there = |run: &RunKey| hello.runs.iter().any(|known| known.run == *run);
-        self.database.trailing.retain(|run, at| *at != id || is_there(run));
-        Ok(Welcomed { environment: id, credential: issued, messages, to_be_asked_again })
+        self.database.trailing.retain(|run, at| at != id || is_there(run));
+        Ok(messages)
     }
 
-    fn standing(&self, id: &EnvironmentId, process: (usize, u32), now: u64) -> Standing {
-        let is_answering = self.sessions.get(id).is_some_and(|session| {
-            session.link.is_some()
-                && session.process != process
-                && Duration::from_millis(now.saturating_sub(session.heard_ms)) < SUSPECT_AFTER
-        });
+    /// Whether an agent is connected there and was heard a moment ago.
+    pub fn is_answering(&self, id: &EnvironmentId, now: u64) -> bool {
+        self.sessions.get(id).is_some_and(|session| {
+            let silent = Duration::from_millis(now.saturating_sub(session.heard_ms));
+            session.link.is_some() && silent < SUSPECT_AFTER
+        })
+    }
+
+    fn standing(&self, id: &EnvironmentId, hello: &Hello, now: u64) -> Standing {
+        let is_other = self.sessions.get(id).is_some_and(|session| session.process != hello.process);
+        let is_answering = is_other && self.is_answering(id, now);
         let may_have_runs = fleet::may_have_runs(self.database.tasks.values(), &self.database.strays, id);
-        Standing { is_answering, may_have_runs, is_restored: self.is_unheard(id), ..Standing::default() }
+        Standing {
+            is_answering,
+            may_have_runs,
+            is_restored: self.is_unheard(id),
+            is_by_join_token: hello.is_by_join_token,
+            is_lost: self.duty(id).is_lost(),
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl Server {
             for slot in rank_map.slots() {
                 self.database.leases.insert(slot.worker.clone(), (start.task.clone(), slot.environment.clone()));
             }
-            self.apply(&start.task, [TaskInput::Placed { rank_map }], now, truth)?;
+            self.apply_within(&start.task, [TaskInput::Placed { rank_map }], now, truth);
         }
         for id in scheduler.overdue(wall) {
             self.apply(&id, [TaskInput::GiveWayOverdue], now, truth)?;

@@ -42,7 +42,6 @@ impl Server {
     }
 
     pub fn stop(&mut self, id: &TaskId, force: bool, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
-        self.write(now)?;
         self.apply(id, [TaskInput::StopAsked(StopIntent::by_user(force))], now, truth)
     }
 
@@ -51,7 +50,8 @@ impl Server {
         if self.database.answers.insert(key, id.clone()).is_some() {
             return Ok(());
         }
-        self.apply(id, [TaskInput::RestartAsked], now, truth)
+        self.apply_within(id, [TaskInput::RestartAsked], now, truth);
+        Ok(())
     }
 
     pub fn delete(&mut self, id: &TaskId, now: u64) -> Result<(), StoreDown> {
@@ -76,26 +76,15 @@ impl Server {
             self.database.environments.remove(id);
             self.picture.clear();
             self.give_up(id);
+            self.database.duties.remove(id);
             self.sessions.remove(id);
             self.openings += 1;
         }
     }
 
-    /// An operator says that the machine behind an environment is off.
-    pub fn declare_lost(&mut self, id: &EnvironmentId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
-        self.write(now)?;
-        self.database.lost.insert(id.clone());
-        self.give_up(id);
-        let ids: Vec<TaskId> = self.live_tasks().map(|task| task.id.clone()).collect();
-        for task in ids {
-            self.give_up_lost_nodes(&task, now, truth)?;
-        }
-        Ok(())
-    }
-
     pub(super) fn give_up_lost_nodes(&mut self, id: &TaskId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         let Some(task) = self.database.tasks.get(id) else { return Ok(()) };
-        let lost = task.lost_nodes(|environment| self.database.lost.contains(environment));
+        let lost = task.lost_nodes(|environment| self.duty(environment).is_lost());
         let without_lease = task.nodes_without_lease(|environment| self.silent_for(environment, now));
         let inputs: Vec<TaskInput> =
             lost.into_iter().chain(without_lease).map(|node| TaskInput::NodeLost { node }).collect();

@@ -2,7 +2,7 @@
 
 use fermi_agent::upload::Piece;
 use fermi_api::link::{Taken, UnwantedRun};
-use fermi_domain::fleet::{self, Fit, JournalSent, Wanted};
+use fermi_domain::fleet::{self, Fit, Wanted};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::{RunKey, TaskInput};
 
@@ -49,7 +49,8 @@ impl Server {
             .read(&text)
             .map(|event| TaskInput::Journal { node: run.node_rank, time_ms, event: Box::new(event.clone()) })
             .collect();
-        let _ = self.apply(&run.task, inputs, now, truth);
+        truth.journal_taken(now, run, offset, bytes);
+        self.apply_within(&run.task, inputs, now, truth);
         (200, Some(has(has_now)))
     }
 
@@ -79,20 +80,26 @@ impl Server {
             Some(environment) if environment != from => return (403, None),
             Some(_) => {}
         }
-        match task.wants_stream(run, attempt, piece.map_or(JournalSent::Partly, |piece| piece.journal)) {
+        let key = (run.task.clone(), attempt, rank);
+        let have = self.streams.get(&key).map_or(0, |kept| kept.len() as u64);
+        let Some(Piece { offset, bytes, journal }) = piece else { return (200, Some(has(have))) };
+        match task.wants_stream(run, attempt, journal) {
             Wanted::Yes => {}
             Wanted::NotYet => return (503, None),
             Wanted::Never => return self.unwanted(run),
         }
-        let kept = self.streams.entry((run.task.clone(), attempt, rank)).or_default();
-        let have = kept.len() as u64;
-        let Some(Piece { offset, bytes, .. }) = piece else { return (200, Some(has(have))) };
         match fleet::fit(have, offset, bytes.len()) {
             Fit::Gap => return (409, Some(has(have))),
             Fit::Known => {}
-            Fit::Append { known } => kept.extend_from_slice(&bytes[known..]),
+            Fit::Append { known } => {
+                let new = &bytes[known..];
+                let Ok(written) = self.disk.append(now, new.len()) else { return (503, None) };
+                self.streams.entry(key.clone()).or_default().extend_from_slice(&new[..written]);
+            }
         }
-        truth.stream_taken(now, (run.task.clone(), (run.generation, attempt), rank), kept);
+        let kept = self.streams.get(&key).map_or(&[][..], Vec::as_slice);
+        let is_answered = !self.disk.has_killed();
+        truth.stream_taken(now, (run.task.clone(), (run.generation, attempt), rank), kept, is_answered);
         (200, Some(has(kept.len() as u64)))
     }
 

@@ -66,7 +66,7 @@ impl World {
             RunEffect::Sweep => NodeCommand::Sweep,
             RunEffect::Finish => {
                 let inputs = self.command_all(index, &NodeCommand::Over);
-                self.keepers_exit(index);
+                self.ends_in_order(index);
                 return inputs;
             }
         };

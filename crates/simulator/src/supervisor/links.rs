@@ -64,7 +64,7 @@ impl World {
                     self.post_peer(from, PeerLetter::Report { number, report }, to);
                 }
                 if is_over {
-                    self.keepers_exit(to);
+                    self.ends_in_order(to);
                 }
             }
             PeerLetter::Closed => self.peer_closed(to, from),
@@ -197,7 +197,7 @@ impl World {
         let verdict = Box::new(Verdict::of(VerdictKind::supervisor_lost("")));
         self.end_ranks(index);
         self.record(index, RunEvent::RunEnded { outcome: Outcome::Failed, attempts: 0, verdict });
-        self.keepers_exit(index);
+        self.ends_in_order(index);
     }
 
     fn lose(&mut self, index: usize, number: usize, loss: Loss) {

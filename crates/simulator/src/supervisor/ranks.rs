@@ -62,7 +62,9 @@ impl World {
             self.truth.rank_started(self.now, &run.task, launch, rank, (machine, worker), world);
             self.keepers[index].alive.insert(rank, attempt);
             let bytes = GrowingBytes::default();
-            bytes.append(format!("{run} {attempt} {rank}\n").as_bytes());
+            if !self.is_full(machine) {
+                bytes.append(format!("{run} {attempt} {rank}\n").as_bytes());
+            }
             self.truth.streams.insert((run.task.clone(), launch, rank), bytes.clone());
             if let Some(files) = self.files(index) {
                 files.streams.insert((attempt, rank), bytes);
@@ -123,7 +125,10 @@ impl World {
         let worker = ranks.iter().find(|known| known.rank.get() == rank).map_or(0, |known| known.worker.index());
         let (run, machine) = (run.clone(), *machine);
         self.keepers[index].alive.remove(&rank);
-        if let Some(bytes) = self.truth.streams.get(&(run.task.clone(), (run.generation, attempt), rank)) {
+        // What a full disk does not take of the output is lost, and nothing waits for it.
+        if let Some(bytes) = self.truth.streams.get(&(run.task.clone(), (run.generation, attempt), rank))
+            && !self.is_full(machine)
+        {
             bytes.append(b"end\n");
         }
         self.truth.rank_ended(&run.task, (run.generation, attempt), (machine, worker), is_success);

@@ -5,6 +5,7 @@ use fermi_domain::ids::TaskId;
 
 use super::{Event, World};
 use crate::plan::{Action, MACHINES, Way};
+use crate::server::Death;
 use crate::supervisor::Keepers;
 
 impl World {
@@ -30,8 +31,8 @@ impl World {
                 if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
                     self.next_key += 1;
                     let key = self.next_key;
-                    let _ = self.server.restart(&id, key, self.now, &mut self.truth);
-                    if again {
+                    let is_done = self.server.restart(&id, key, self.now, &mut self.truth).is_ok();
+                    if again && is_done {
                         let before = self.server.database.tasks.get(&id).cloned();
                         let _ = self.server.restart(&id, key, self.now, &mut self.truth);
                         if self.server.database.tasks.get(&id) != before.as_ref() {
@@ -45,6 +46,10 @@ impl World {
             Action::Delete { task } => {
                 if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
                     let _ = self.server.delete(&id, self.now);
+                    // What runs under the name of a task that is deleted is ended with it.
+                    if !self.server.database.tasks.contains_key(&id) {
+                        self.truth.unknown.retain(|run| run.task != id);
+                    }
                 }
             }
             Action::DeleteEnvironment { machine } => {
@@ -148,7 +153,19 @@ impl World {
             Action::Backup => {}
             Action::Restore { back_after_ms } => self.restore(u64::from(back_after_ms)),
             Action::EndStrays => self.end_strays(),
-            Action::StoreFails { for_s } => self.server.fails_until_ms = self.now + seconds(for_s),
+            Action::StoreFails { for_s } => self.server.disk.fails_until_ms = self.now + seconds(for_s),
+            Action::FailWrites { after, count } => self.server.disk.fail(after, count),
+            Action::DieInWrite { after, is_kept, back_after_ms } => {
+                self.server.disk.die(Death { after, is_kept, back_after_ms: u64::from(back_after_ms) });
+            }
+            Action::FillDisk { machine, for_s, has_reserve } => {
+                let until = self.now + seconds(for_s);
+                let machine = &mut self.machines[index(machine, MACHINES)];
+                (machine.full_until, machine.has_reserve) = (until, has_reserve);
+            }
+            Action::Drain { machine } => self.drain(index(machine, MACHINES)),
+            Action::Resume { machine } => self.resume(index(machine, MACHINES)),
+            Action::Replace { machine } => self.replace(index(machine, MACHINES)),
             Action::ClockJump { seconds } => self.server.clock_skew_ms += i64::from(seconds) * 1_000,
         }
     }
@@ -171,13 +188,13 @@ impl World {
     /// Faults have ended: all that can come back does.
     pub(super) fn repair(&mut self) {
         self.tell(|_| "faults end".to_owned());
-        self.server.fails_until_ms = 0;
+        self.server.disk.mend();
         self.start_server();
         for machine in 0..self.machines.len() {
             let now = self.now;
             let entry = &mut self.machines[machine];
             (entry.cut_to_server_until, entry.cut_to_agent_until, entry.cut_from_peers_until) = (now, now, now);
-            (entry.proxy, entry.late_until) = (None, now);
+            (entry.proxy, entry.late_until, entry.full_until) = (None, now, now);
             self.start_machine(machine);
         }
         for agent in 0..self.agents.len() {
