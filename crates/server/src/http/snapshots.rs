@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use axum::Extension;
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -64,7 +64,10 @@ pub async fn take(
         }
     }
     let size: Option<u64> = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    must_fit(&core, size.unwrap_or(0).max(LOOK_EVERY))?;
+    if let Err(problem) = must_fit(&core, size.unwrap_or(0).max(LOOK_EVERY)) {
+        heard_out(body.into_data_stream()).await;
+        return Err(problem);
+    }
     let part = Part::new(&core.snapshots())?;
     let size = write(&core, &part.0, body, &digest).await?;
     standing.ask_again()?;
@@ -107,6 +110,17 @@ pub async fn give(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/gzip"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     Ok(response)
+}
+
+/// Reads what is left and keeps none of it: who is still sending would not hear why it is refused.
+async fn heard_out(mut stream: BodyDataStream) {
+    let mut size = 0;
+    while let Some(Ok(piece)) = stream.next().await {
+        size += piece.len() as u64;
+        if size > LARGEST {
+            return;
+        }
+    }
 }
 
 /// What is sent gives way before the database does.
@@ -181,7 +195,10 @@ async fn write(core: &Core, path: &Path, body: Body, digest: &str) -> Result<u64
         }
         if size - looked >= LOOK_EVERY {
             looked = size;
-            must_fit(core, LOOK_EVERY)?;
+            if let Err(problem) = must_fit(core, LOOK_EVERY) {
+                heard_out(stream).await;
+                return Err(problem);
+            }
         }
         if head.len() < 2 {
             head.extend(piece.iter().take(2 - head.len()));

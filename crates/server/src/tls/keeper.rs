@@ -13,6 +13,7 @@ use fermi_domain::language::{Explained, Hint, Text, reason};
 use fermi_store::StoreError;
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::authority::{Authority, Issue};
 use super::certificate::{self, CurrentCertificate, NoCertificate};
@@ -229,13 +230,21 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
+/// Small files of a local disk are read where they are asked for; a certificate on one that hangs holds up no request, except
+/// in a test that has one thread for all.
+fn beside_requests<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
 impl BackgroundLoop for CertificateKeeper {
     const NAME: &'static str = "certificate";
     const PERIOD: Duration = Duration::from_secs(2);
 
     async fn run(&mut self) -> Result<(), StoreError> {
-        // Small files of a local disk; a certificate on one that hangs holds up no request.
-        if let Err(problem) = tokio::task::block_in_place(|| self.refresh()) {
+        if let Err(problem) = beside_requests(|| self.refresh()) {
             tracing::error!(%problem, "the certificate cannot be renewed; the last one is shown on");
         }
         Ok(())
