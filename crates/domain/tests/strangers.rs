@@ -4,6 +4,7 @@
 
 use fermi_domain::access::{AccountMap, AddressRange, Fingerprint, RunAs};
 use fermi_domain::checkpoint::step_in_name;
+use fermi_domain::hang::dumps::{Dump, DumpReport};
 use fermi_domain::principal::Principal;
 use fermi_domain::slurm::hostlist;
 use fermi_domain::task::RunKey;
@@ -61,4 +62,23 @@ fn who_somebody_is() {
         }
         let _ = (text.parse::<AddressRange>(), text.parse::<Fingerprint>(), step_in_name(&text));
     });
+}
+
+#[test]
+fn strangers_flight_records() {
+    let samples: [&[u8]; 4] = [
+        include_bytes!("../src/hang/dumps/samples/flight_record_rank_0.pickle"),
+        b"\x80\x02}(X\x07\x00\x00\x00entriesq\x00](}(X\x05\x00\x00\x00pg_idK\x01ueu.",
+        b"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.",
+        br#"{"version": "2.10", "pg_status": {"0": {"last_enqueued_collective": "7"}}, "entries": [{"pg_id": 0}]}"#,
+    ];
+    try_all(&samples, 3_000, |case| {
+        let Ok(dumps) = Dump::read(case) else { return };
+        let by_rank = dumps.into_iter().enumerate().map(|(rank, dump)| (rank as u32, vec![dump])).collect();
+        let _ = DumpReport::of(&by_rank);
+    });
+    // Each would have filled the memory, or the stack of whoever drops it.
+    for case in [vec![b'('; 8 << 20], [&b"N"[..], &vec![0x85; 8 << 20]].concat()] {
+        assert!(Dump::read(&[b"\x80\x02", case.as_slice()].concat()).is_err());
+    }
 }

@@ -28,7 +28,7 @@ const NAMED: usize = 5;
 /// Compare the stacks and flight records of all ranks of a job that hangs: who stands where, and who is missing
 #[derive(Debug, Args)]
 pub struct HangFlags {
-    /// A folder with one file per rank: py-spy dump, faulthandler, torch's flight recorder as JSON, or Fermi's hang.txt
+    /// A folder with one file per rank: py-spy dump, faulthandler, torch's flight recorder, or Fermi's hang.txt
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// The result as one JSON object

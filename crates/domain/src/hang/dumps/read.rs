@@ -1,8 +1,9 @@
-//! The text of one file: stacks by `faulthandler` or py-spy, a flight record as JSON, or the evidence of a Fermi run.
+//! What one file says: stacks by `faulthandler` or py-spy, a flight record as JSON or pickled, or the evidence of a Fermi run.
 
 use serde::Serialize;
 
 use super::FlightRecord;
+use super::pickle::{self, PickleProblem};
 use crate::hang::Frame;
 use crate::hang::stack::KEPT;
 use crate::language::{Explained, Hint, Text, reason};
@@ -30,8 +31,12 @@ pub struct Dump {
 /// Why a file says nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DumpProblem {
-    /// Reading it would run what is in it.
-    Pickle,
+    /// A pickle with an opcode that no flight record has: reading it could run what is in it.
+    Pickle {
+        opcode: u8,
+    },
+    /// A pickle that ends early, is too large, or is no flight record.
+    OtherPickle,
     /// JSON, and no flight record.
     OtherJson {
         error: String,
@@ -48,7 +53,8 @@ pub enum DumpProblem {
 impl Explained for DumpProblem {
     fn id(&self) -> &'static str {
         match self {
-            Self::Pickle => "dump_pickle",
+            Self::Pickle { .. } => "dump_pickle",
+            Self::OtherPickle => "dump_other_pickle",
             Self::OtherJson { .. } => "dump_other_json",
             Self::NoStack => "dump_without_stack",
             Self::NotText => "dump_not_text",
@@ -58,9 +64,15 @@ impl Explained for DumpProblem {
 
     fn text(&self) -> Text {
         match self {
-            Self::Pickle => Text::new(
-                "是 pickle 文件，读取它等于执行其中的代码",
-                "is a pickle, and reading it would run what is in it",
+            Self::Pickle { opcode } => Text::new(
+                format!("是 pickle 文件，其中的操作码 0x{opcode:02x} 可能执行代码，Flight Recorder 的文件里没有它"),
+                format!(
+                    "is a pickle with the opcode 0x{opcode:02x}, which may run code and which no flight record has"
+                ),
+            ),
+            Self::OtherPickle => Text::new(
+                "是 pickle 文件，但不是完整的 Flight Recorder 记录",
+                "is a pickle, and no whole flight record",
             ),
             Self::OtherJson { error } => {
                 let why = reason::of_said(error);
@@ -77,13 +89,13 @@ impl Explained for DumpProblem {
 
     fn hint(&self) -> Option<Hint> {
         Some(match self {
-            Self::Pickle => Hint::new(
+            Self::Pickle { .. } | Self::OtherPickle => Hint::new(
                 "改用 JSON：torch._C._distributed_c10d._dump_nccl_trace_json()",
                 "write it as JSON: torch._C._distributed_c10d._dump_nccl_trace_json()",
             ),
             Self::OtherJson { .. } | Self::NoStack | Self::NotText | Self::Unread { .. } => Hint::new(
-                "文件可以是 py-spy dump 的输出、faulthandler 的输出，或 Flight Recorder 的 JSON",
-                "files are what py-spy dump or faulthandler writes, or a flight record as JSON",
+                "文件可以是 py-spy dump 的输出、faulthandler 的输出，或 Flight Recorder 的记录",
+                "files are what py-spy dump or faulthandler writes, or a flight record",
             ),
         })
     }
@@ -94,7 +106,7 @@ impl Dump {
     pub fn read(bytes: &[u8]) -> Result<Vec<Self>, DumpProblem> {
         // Protocols 2 and up begin so.
         if bytes.first() == Some(&0x80) {
-            return Err(DumpProblem::Pickle);
+            return pickled(bytes).map(|dump| vec![dump]);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| DumpProblem::NotText)?;
         if text.trim_start().starts_with('{') {
@@ -111,11 +123,24 @@ impl Dump {
 fn record(text: &str) -> Result<Dump, DumpProblem> {
     let other = |error: String| DumpProblem::OtherJson { error };
     let record: FlightRecord = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
-    if record.pg_status.is_empty() && record.newest.is_empty() {
+    if !record.says_something() {
         return Err(other("pg_status, entries".to_owned()));
     }
+    Ok(of_record(record))
+}
+
+fn of_record(record: FlightRecord) -> Dump {
     let rank = record.rank.filter(|rank| *rank < MOST_RANKS);
-    Ok(Dump { rank, format: DumpFormat::FlightRecorder, frames: Vec::new(), record: Some(record) })
+    Dump { rank, format: DumpFormat::FlightRecorder, frames: Vec::new(), record: Some(record) }
+}
+
+/// What torch itself writes after a time-out.
+fn pickled(bytes: &[u8]) -> Result<Dump, DumpProblem> {
+    let whole = pickle::read(bytes).map_err(|problem| match problem {
+        PickleProblem::OtherOpcode(opcode) => DumpProblem::Pickle { opcode },
+        PickleProblem::Broken | PickleProblem::TooLarge => DumpProblem::OtherPickle,
+    })?;
+    FlightRecord::of_pickle(&whole).map(of_record).ok_or(DumpProblem::OtherPickle)
 }
 
 /// `== rank 3: process 12, …`.
@@ -237,7 +262,9 @@ mod tests {
     #[test]
     fn what_says_nothing_is_refused_with_a_reason() {
         for (bytes, problem) in [
-            (&b"\x80\x04\x95"[..], DumpProblem::Pickle),
+            (&b"\x80\x04\x95"[..], DumpProblem::Pickle { opcode: 0x95 }),
+            (b"\x80\x02}.", DumpProblem::OtherPickle),
+            (b"\x80\x02}(X", DumpProblem::OtherPickle),
             (b"", DumpProblem::NoStack),
             (b"loss 3.2\n", DumpProblem::NoStack),
             (b"\xff\xfe", DumpProblem::NotText),
@@ -247,6 +274,20 @@ mod tests {
         }
         assert!(matches!(Dump::read(b"{\"a\": 1}"), Err(DumpProblem::OtherJson { .. })));
         assert!(matches!(Dump::read(b"{\"a\""), Err(DumpProblem::OtherJson { .. })));
+    }
+
+    #[test]
+    fn what_torch_writes_is_read() {
+        let [first, second] = [
+            include_bytes!("samples/flight_record_rank_0.pickle").as_slice(),
+            include_bytes!("samples/flight_record_rank_1.pickle"),
+        ]
+        .map(|bytes| Dump::read(bytes).unwrap().remove(0));
+        let record = first.record.unwrap();
+        assert_eq!(record.name_of("0", 3), Some("all_reduce"));
+        assert_eq!(record.status("0").map(|status| status.last_completed_collective), Some(2));
+        let record = second.record.unwrap();
+        assert_eq!(record.status("0").map(|status| status.last_enqueued_collective), Some(2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the dumps of all ranks say together.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -44,6 +45,8 @@ impl DumpReport {
             .iter()
             .filter_map(|(rank, dumps)| Some((*rank, dumps.iter().rev().find_map(|dump| dump.record.as_ref())?)))
             .collect();
+        let records = with_names(&records);
+        let records: BTreeMap<u32, &FlightRecord> = records.iter().map(|(rank, record)| (*rank, &**record)).collect();
         let highest = dumps.keys().next_back().copied().unwrap_or(0);
         let groups = grouped(&stacks);
         Self {
@@ -53,6 +56,20 @@ impl DumpReport {
             stacks: groups,
         }
     }
+}
+
+/// A group's number differs from rank to rank; a rank that does not say what it stands for has it from the others.
+fn with_names<'a>(records: &BTreeMap<u32, &'a FlightRecord>) -> BTreeMap<u32, Cow<'a, FlightRecord>> {
+    let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (number, name) in records.values().flat_map(|record| &record.collectives.names) {
+        names.entry(number.clone()).or_default().insert(name);
+    }
+    let named = |record: &'a FlightRecord| {
+        let knows = |number: &String| record.collectives.names.contains_key(number) || !names.contains_key(number);
+        let knows_all = record.pg_status.keys().all(knows);
+        if knows_all { Cow::Borrowed(record) } else { Cow::Owned(record.with_names_of(&names)) }
+    };
+    records.iter().map(|(rank, record)| (*rank, named(record))).collect()
 }
 
 /// How far a rank is in one process group.
@@ -218,6 +235,23 @@ mod tests {
         let third = recorded(&[("1", 4, 4)], "all_gather");
         let (ranks, text) = verdict(vec![first, second, third]);
         assert_eq!((ranks, text.contains("all_gather #5")), (vec![2], true), "{text}");
+    }
+
+    #[test]
+    fn groups_are_compared_by_their_names_which_numbers_are_not() {
+        // Each rank calls its second group 1; they are two, of which the second has made fewer collectives.
+        let record = |name: &str, begun: i64, ended: i64| {
+            let entry = |group: &str, number: i64, seq: i64| {
+                serde_json::json!({"collective_seq_id": seq, "profiling_name": "nccl:all_reduce", "pg_id": number,
+                    "process_group": [group, "x"], "state": "started"})
+            };
+            let status = |begun: i64, ended: i64| serde_json::json!({"last_enqueued_collective": begun, "last_completed_collective": ended});
+            let text = serde_json::json!({"version": "2.10", "entries": [entry("0", 0, 5), entry(name, 1, begun)],
+                "pg_status": {"0": status(5, 5), "1": status(begun, ended)}});
+            Dump::read(text.to_string().as_bytes()).unwrap()
+        };
+        let (ranks, text) = verdict(vec![record("1", 9, 8), record("1", 8, 8), record("2", 4, 4), record("2", 4, 4)]);
+        assert_eq!((ranks, text.contains("all_reduce #9")), (vec![1], true), "{text}");
     }
 
     #[test]
