@@ -90,7 +90,7 @@ fn the_planner_learns_from_the_runs_of_the_built_in_trainer() {
     let rows = found["rows"].as_array().unwrap();
     assert_eq!(rows.len(), cores.min(2), "{found}");
     // A rate that is found from the runs meets them, so that constants need not move.
-    assert!(ended.err().contains("the planner ") && ended.err().contains("a core counts as 0."), "{}", ended.err());
+    assert!(ended.err().contains("the planner ") && ended.err().contains("a core counts as "), "{}", ended.err());
     assert!(
         ended.err().contains("fermi plan predict --runs") && !ended.err().contains("--gpu-tflops"),
         "{}",

@@ -226,7 +226,7 @@ mod tests {
             let found = subject.forecasts(&trials, "tokens/s");
             assert_eq!(found.len(), 2, "{preset}: {found:?}");
             let rate = subject.learn(&trials, "tokens/s").unwrap().device.unwrap().tflops;
-            assert!((0.01..1.0).contains(&rate), "{preset}: {rate} TFLOP/s of a core");
+            assert!((0.01..5.0).contains(&rate), "{preset}: {rate} TFLOP/s of a core");
         }
     }
 }
