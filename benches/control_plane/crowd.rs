@@ -148,8 +148,13 @@ impl Share {
                 self.go_on(event.data() as usize, &mut answers);
             }
             while let Ok((index, run)) = self.ended.try_recv() {
-                let said =
-                    self.agents[index].say(&AgentMessage::Gone { run, ended: None, lease: None, in_order: true });
+                let said = self.agents[index].say(&AgentMessage::Gone {
+                    run,
+                    ended: None,
+                    lease: None,
+                    in_order: true,
+                    streams_follow: false,
+                });
                 self.judge(index, said);
             }
             if made.elapsed() > SAMPLE_EVERY {

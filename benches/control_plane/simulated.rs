@@ -301,5 +301,6 @@ fn hello(number: usize) -> Hello {
         runs: Vec::new(),
         cluster: None,
         seen: None,
+        newest_task: None,
     }
 }

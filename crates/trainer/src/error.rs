@@ -1,6 +1,5 @@
 //! Why a training ended early.
 
-use std::error::Error;
 use std::io;
 
 use fermi_collective::{ConnectError, InChinese, OperationError};

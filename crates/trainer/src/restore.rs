@@ -2,7 +2,7 @@
 //! they may not see its disk.
 
 use fermi_collective::{Communicator, OperationError};
-use fermi_domain::language::{Explained, Text, reason};
+use fermi_domain::language::{Text, reason};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Folder, Identity, State};

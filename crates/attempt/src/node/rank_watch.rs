@@ -156,7 +156,7 @@ impl RankWatch {
                 let mut evidence = HangEvidence::gather(ranks, parking, &samples);
                 evidence.add_ended(&self.ended);
                 let file = run_folder.and_then(|folder| evidence.keep(folder, self.attempt, &case));
-                Some(self.judged(since_ms, now_ms, case, &evidence.stacks, devices, file))
+                Some(self.judged(since_ms, now_ms, *case, &evidence.stacks, devices, file))
             }
             Some(HangStep::Passed { since_ms }) => {
                 self.told = None;

@@ -1,6 +1,5 @@
 //! The hidden command by which `fermi` becomes the warden and supervisor of a run.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;

@@ -56,7 +56,7 @@ pub enum HangStep {
     /// Evidence is to be gathered.
     Suspect { since_ms: u64, ranks: Vec<u32> },
     /// It is a hang, with the evidence that has come.
-    Judge { since_ms: u64, case: HangCase },
+    Judge { since_ms: u64, case: Box<HangCase> },
     /// It has lasted as long as it may.
     Act,
     /// Things move again.
@@ -194,7 +194,7 @@ impl HangWatch {
                     return Some(HangStep::Passed { since_ms });
                 }
                 self.stage = Stage::Judged { since_ms, kind: case.kind, has_acted: false };
-                Some(HangStep::Judge { since_ms, case })
+                Some(HangStep::Judge { since_ms, case: Box::new(case) })
             }
             Stage::Judged { since_ms, kind, has_acted } => {
                 let after = patience.act_after_ms.and_then(|after| acts_after(*kind, after));
@@ -272,10 +272,11 @@ impl HangWatch {
             remember(&mut self.step_gaps, gap);
         }
         let steps_unseen = |pulse: Pulse| pulse.phase == Some(Phase::Step) && pulse.steps == 0;
-        if has_moved && samples.iter().filter_map(|sample| sample.pulse).all(steps_unseen) {
-            if let Some(before) = self.collectives_moved_ms.replace(now_ms) {
-                remember(&mut self.collective_gaps, now_ms.saturating_sub(before));
-            }
+        if has_moved
+            && samples.iter().filter_map(|sample| sample.pulse).all(steps_unseen)
+            && let Some(before) = self.collectives_moved_ms.replace(now_ms)
+        {
+            remember(&mut self.collective_gaps, now_ms.saturating_sub(before));
         }
         if has_moved {
             self.progress_ms = now_ms;

@@ -31,7 +31,7 @@ const BEYOND_S: u64 = 300;
 pub enum Ground {
     /// On this machine.
     Here {
-        gpus: Option<Gpus>,
+        gpus: Option<Box<Gpus>>,
         /// How many processes have a GPU, or a core, of their own.
         devices: u64,
     },
@@ -62,7 +62,7 @@ impl Ground {
         let may_use_gpus = !flags.command.is_empty();
         if flags.nodes.is_empty() {
             let gpus = Gpus::open().filter(|gpus| may_use_gpus && !gpus.list().is_empty());
-            return Ok(Self::Here { gpus, devices: devices(may_use_gpus) });
+            return Ok(Self::Here { gpus: gpus.map(Box::new), devices: devices(may_use_gpus) });
         }
         flags.check_counts()?;
         let words = TaskWords::try_parse_from(&flags.command).map_err(|error| {
@@ -127,7 +127,7 @@ impl Ground {
             Self::Here { gpus, .. } => {
                 let (words, folder) = (flags.words(next), flags.results_dir.join("runs"));
                 let order = TrialOrder { words: &words, processes: next.processes, folder: &folder, patience };
-                trial::run(&order, gpus.as_ref())
+                trial::run(&order, gpus.as_deref())
             }
             Self::Nodes(nodes) => node_trial::run(&nodes.client, &nodes.task(flags, next), patience),
         }

@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 43] = [
+const BESIDE_FILE: [&str; 44] = [
     "envs",
     "group",
     "master",

@@ -119,7 +119,7 @@ impl Machine<'_> {
             b'u' => self.set_items(),
             0x85..=0x87 => self.tuple(usize::from(opcode - 0x84)),
             b't' => {
-                let (items, depth) = self.to_mark()?;
+                let (items, depth) = self.taken_to_mark()?;
                 let items = items.map(|(item, _)| item).collect();
                 self.push(Item::List(items), depth + 1)
             }
@@ -208,7 +208,7 @@ impl Machine<'_> {
     }
 
     /// What was written since the last mark, as it is, and how deep the deepest of it is.
-    fn to_mark(&mut self) -> Result<(Drain<'_, (Item, usize)>, usize), PickleProblem> {
+    fn taken_to_mark(&mut self) -> Result<(Drain<'_, (Item, usize)>, usize), PickleProblem> {
         let at = self.marks.pop().filter(|at| *at <= self.stack.len()).ok_or(PickleProblem::Broken)?;
         let deepest = self.stack[at..].iter().map(|(_, depth)| *depth).max().unwrap_or(0);
         Ok((self.stack.drain(at..), deepest))
@@ -230,14 +230,14 @@ impl Machine<'_> {
 
     fn append(&mut self) -> Result<(), PickleProblem> {
         let Item::List(mut list) = self.below_mark()? else { return Err(PickleProblem::Broken) };
-        let (items, deepest) = self.to_mark()?;
+        let (items, deepest) = self.taken_to_mark()?;
         list.extend(items.map(|(item, _)| item));
         self.grown(Item::List(list), deepest)
     }
 
     fn set_items(&mut self) -> Result<(), PickleProblem> {
         let Item::Dict(mut pairs) = self.below_mark()? else { return Err(PickleProblem::Broken) };
-        let (mut items, deepest) = self.to_mark()?;
+        let (mut items, deepest) = self.taken_to_mark()?;
         pairs.reserve(items.len() / 2);
         while let Some((key, _)) = items.next() {
             let (Item::Text(key), Some((value, _))) = (key, items.next()) else { return Err(PickleProblem::Broken) };

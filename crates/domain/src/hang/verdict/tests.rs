@@ -118,7 +118,8 @@ fn a_rank_that_does_not_tell_of_its_groups_and_waits_nowhere_is_late() {
     };
     let mut waits = rank(0, &[("pp", 0, 2, 7, 6)]);
     silent = rank(1, &[("pp", 0, 2, 7, 7)]);
-    (of_messages(&mut waits), of_messages(&mut silent));
+    of_messages(&mut waits);
+    of_messages(&mut silent);
     let found = case(&[waits, silent]);
     assert_eq!((found.kind, found.ranks), (HangKind::NotEntered, vec![1]));
 }

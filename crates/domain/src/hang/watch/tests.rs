@@ -139,7 +139,7 @@ impl Job {
         let began = self.now_ms;
         loop {
             match self.run(within_ms) {
-                Some(HangStep::Judge { case, .. }) => return (self.now_ms - began, case),
+                Some(HangStep::Judge { case, .. }) => return (self.now_ms - began, *case),
                 Some(HangStep::Suspect { .. }) => {}
                 other => panic!("no verdict but {other:?}"),
             }
