@@ -67,7 +67,7 @@ class Collectives:
             return
         self.beats = [*self.beats[-BEATS_OF_FIRST_STEP:], time.monotonic_ns()]
         beats = self.beats[-wanted:]
-        longest = max((after - before for before, after in zip(beats, beats[1:])), default=0)
+        longest = max((beats[at + 1] - beats[at] for at in range(len(beats) - 1)), default=0)
         if len(beats) == wanted and longest * 2 <= beats[-1] - beats[0]:
             words[self.at.PHASE], words[self.at.PHASE_SINCE] = phase.STEP, beats[0]
             self.hook.is_report_due = True

@@ -9175,6 +9175,11 @@ export interface components {
             onHang?: components["schemas"]["OnHang"];
             /** @default null */
             hangAfter?: components["schemas"]["Seconds"] | null;
+            /**
+             * @description Whether an interpreter with the rank's imports stands ready beside each rank, for the next restart.
+             * @default off
+             */
+            warm?: components["schemas"]["Warm"];
         };
         /** @description A preflight, as far as it has come. Kept in memory: the last 64, until the server ends. */
         Preflight: {
@@ -10192,6 +10197,11 @@ export interface components {
             taskId?: string | null;
             text: components["schemas"]["Text"];
         };
+        /**
+         * @description Whether interpreters are parked beside ranks.
+         * @enum {string}
+         */
+        Warm: "off" | "on" | "cuda";
         /** @description Something that did not stop the request. */
         Warning: {
             /** @example cross_zone */
