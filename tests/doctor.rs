@@ -168,7 +168,8 @@ fn addresses_that_lead_nowhere_do_not_make_a_host_look_dead() {
     let lead_nowhere = |hosts: &Hosts| {
         for number in 1..=5 {
             let (name, address) = (format!("dead{number}"), format!("10.88.{number}.3/24"));
-            ip(hosts, 3, &["link", "add", &name, "type", "dummy"]);
+            ip(hosts, 3, &["link", "add", &name, "type", "veth", "peer", "name", &format!("{name}-end")]);
+            ip(hosts, 3, &["link", "set", &format!("{name}-end"), "up"]);
             ip(hosts, 3, &["addr", "add", &address, "dev", &name]);
             ip(hosts, 3, &["link", "set", &name, "up"]);
         }

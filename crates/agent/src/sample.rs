@@ -244,6 +244,8 @@ mod tests {
         let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
         let runs = LiveRuns::default();
         runs.add(run.clone(), folder.path().to_owned());
+        // Not in the tick of the kernel's clock in which this process began.
+        std::thread::sleep(std::time::Duration::from_millis(30));
         let mut sampler = Sampler::new(None, runs.clone());
         assert_eq!(sampler.measure().ranks, []);
         let mut file = File::create(folder.path().join(journal::FILE_NAME)).unwrap();

@@ -158,9 +158,10 @@ pub async fn note_hello(core: &Core, environment: &EnvironmentId, told: Told) ->
     let is_found_out = noted.map_err(WriteError::<StoreError>::flatten)?;
     core.refresh_environments().await?;
     if is_found_out {
-        // What they have said was to a database that did not know how old it is: they say hello again.
-        for other in core.known_environments().iter().filter(|other| other.id != *environment) {
-            core.hub().hang_up(&other.id);
+        // What they have said was to a database that did not know how old it is, and what they send is of the epoch that it
+        // had: all say hello again.
+        for known in core.known_environments().iter() {
+            core.hub().hang_up(&known.id);
         }
     }
     core.ring();
