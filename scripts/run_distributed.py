@@ -6,10 +6,10 @@ python scripts/run_distributed.py --nproc_per_node 4 train.py --lr 3e-4
 python scripts/run_distributed.py --mode manual --world-size 4 train.py
 python scripts/run_distributed.py --mode create_slurm --num-nodes 2 train.py
 
-Where no script is named it is main.py of this folder, else scripts/train.py; without a word for the script it is
-scripts/train.py where there is one, which trains without settings too. --config, --algorithm and what fermi run does not
-know are the script's, wherever they stand; a --config that is there decides fermi's strategy too.
-不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；没有给脚本的参数时优先 scripts/train.py，它没有设置也能训练。
+Where no script is named it is main.py of this folder, else scripts/train.py, which trains without settings too: it is also
+taken where main.py is Fermi's own and would find none. --config, --algorithm and what fermi run does not know are the
+script's, wherever they stand; a --config that is there decides fermi's strategy too.
+不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；后者没有设置也能训练，所以 main.py 是 Fermi 自带的而又没有设置时也用它。
 --config、--algorithm 以及 fermi run 没有的参数都传给脚本，先后不限；--config 指定的文件存在时，其中的策略也由 fermi 执行。
 """
 
@@ -61,11 +61,25 @@ def value_of(words: list[str], name: str) -> str | None:
     return None
 
 
+def has_no_settings(others: list[str]) -> bool:
+    """Says whether main.py is the one that trains by settings, and there are none: neither in words nor in this folder."""
+    if others or os.path.exists("training.yaml"):
+        return False
+    with open("main.py", encoding="utf-8", errors="replace") as file:
+        return "from fermi_train" in file.read()
+
+
+def chosen(others: list[str]) -> str:
+    """Chooses the script of this folder."""
+    there = [path for path in SCRIPTS if os.path.exists(path)] or ["main.py"]
+    return there[-1] if len(there) > 1 and has_no_settings(others) else there[0]
+
+
 def main() -> None:
     words = sys.argv[1:]
     if not any(word.endswith(".py") or word in NO_SCRIPT for word in words):
         own, others = parted(words)
-        script = next((path for path in SCRIPTS[:: 1 if others else -1] if os.path.exists(path)), "main.py")
+        script = chosen(others)
         mode = ["--mode", "train"] if script == "main.py" else []
         config = value_of(others, "--config")
         elsewhere = "--use_torchrun" in own or "--use-torchrun" in own or value_of(own, "--mode") in WITHOUT_ENGINE

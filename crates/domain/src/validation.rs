@@ -362,10 +362,12 @@ fn name(name: &str) -> Result<String, RequestRefusal> {
     }
 }
 
-/// A command may bring its own data, and so may the file of a recipe; everything else is trained on a dataset.
+/// A command may bring its own data, and so may the file of a recipe and the words for the built-in trainer; everything else
+/// is trained on a dataset.
 fn dataset(request: &CreateRequest) -> Result<Option<DatasetChoice>, RequestRefusal> {
     let field = |value: &Option<String>| value.as_deref().map(str::trim).filter(given).map(str::to_owned);
-    let is_recipe = request.recipe.as_ref().is_some_and(|recipe| recipe.name != BUILTIN);
+    let brings_data = |recipe: &RequestedRecipe| recipe.name != BUILTIN || !recipe.args.is_empty();
+    let is_recipe = request.recipe.as_ref().is_some_and(brings_data);
     match (field(&request.dataset_id), field(&request.dataset_version_id)) {
         (None, None) if request.command.is_some() || is_recipe => Ok(None),
         (None, _) => Err(RequestRefusal::DatasetRequired),

@@ -482,7 +482,7 @@ impl RequestRefusal {
                     format!("There is no code snapshot '{}'", digest.escape_debug()),
                 ),
                 Hint::new("先上传代码，再创建任务", "send the code first, then create the task")
-                    .on_command_line("--source 会自动上传", "`--source` sends it by itself"),
+                    .on_command_line("fermi task create 会自动上传", "`fermi task create` sends it by itself"),
             ),
             Self::LayoutMismatch { strategy, ranks, fitting, .. } => (
                 {

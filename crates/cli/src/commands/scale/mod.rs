@@ -45,7 +45,7 @@ const THROUGH_SERVER: &str = "Environments of a server";
 /// speed is read from FERMI_PROGRESS_FILE (tokensPerS), else from what it prints (tokens/s, samples/s, it/s).
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples: fermi scale --num-gpus-list 1 2 4 8 --results-dir results/scaling -- train.py --batch-size {batch}\n          fermi scale --nodes gn6,gn7,gn8,gn9 --num-nodes-list 1 2 4 -- --source . train.py --batch-size {batch}   (environments of a server)"
+    after_help = "Examples: fermi scale --num-gpus-list 1 2 4 8 --results-dir results/scaling -- train.py --batch-size {batch}\n          fermi scale --nodes gn6,gn7,gn8,gn9 -- --source . train.py --batch-size {batch}"
 )]
 pub struct ScaleFlags {
     /// Numbers of processes to compare; with GPUs each has one
