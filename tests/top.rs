@@ -48,13 +48,15 @@ fn a_running_task_is_watched_through_a_restart_of_the_server_and_stopped() {
     fleet.task_is(&id, "stopped");
     terminal.types("q");
     assert!(terminal.ended().success());
-    assert!(terminal.is_as_a_shell_leaves_it() && terminal.screen().contains(LEFT));
+    terminal.shows(LEFT);
+    assert!(terminal.is_as_a_shell_leaves_it());
 
     let mut terminal = top(&fleet, 24, 80);
     terminal.shows("watched");
     signal(terminal.pid(), libc::SIGTERM);
     assert_eq!(terminal.ended().code(), Some(128 + libc::SIGTERM));
-    assert!(terminal.is_as_a_shell_leaves_it() && terminal.screen().contains(LEFT));
+    terminal.shows(LEFT);
+    assert!(terminal.is_as_a_shell_leaves_it());
 
     let mut piped = fleet.place.fermi(["top"]);
     let piped = Run::whole(piped.env("FERMI_SERVER", server(&fleet)).env("FERMI_LANG", "en"));

@@ -108,7 +108,7 @@ fn unreachable_for(reason: &Text) -> Text {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
 
     use fermi_domain::language::Language;
@@ -157,10 +157,10 @@ mod tests {
         }
         let asked = std::thread::spawn(move || {
             let (mut stream, _) = proxy.accept().unwrap();
-            let mut words = [0; 1_024];
-            let length = stream.read(&mut words).unwrap();
+            let asked: Vec<String> =
+                BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
             stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
-            String::from_utf8_lossy(&words[..length]).into_owned()
+            asked.join("\n")
         });
         let sent = sent(&agent, "hook.invalid");
         assert!(matches!(&sent, Delivery::Later(_)), "{sent:?}");
