@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fermi_domain::language::{Language, Notice, Text};
 
@@ -141,10 +142,25 @@ fn hint(error: &clap::Error) -> Text {
         }
         return Text::new("检查这个值的写法", said);
     }
-    Text::new(
-        "fermi --help 与 fermi run --help 列出全部命令和参数",
-        "fermi --help and fermi run --help list all commands and options",
-    )
+    if error.kind() == ErrorKind::ArgumentConflict {
+        return Text::new("只保留其中一个", "keep one of them");
+    }
+    help_of(&called_as::words())
+}
+
+/// The page of help of the command that these words call, down to its verb.
+fn help_of(words: &[OsString]) -> Text {
+    let tree = super::Cli::command();
+    let (mut command, mut name) = (&tree, super::NAME.to_owned());
+    for word in words.iter().skip(1) {
+        let Some(below) = command.find_subcommand(word) else { break };
+        command = below;
+        name = format!("{name} {}", below.get_name());
+    }
+    if command.is_subcommand_required_set() {
+        return Text::new(format!("{name} --help 列出它的命令"), format!("{name} --help lists its commands"));
+    }
+    Text::new(format!("{name} --help 列出它的参数"), format!("{name} --help lists its options"))
 }
 
 /// clap says what a number is not; people want to know what it may be. A bound that only the type has is none.
@@ -177,6 +193,16 @@ fn without_value_name(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_of_the_command_that_was_meant_is_named() {
+        let named = |line: &str| help_of(&line.split(' ').map(OsString::from).collect::<Vec<_>>()).en;
+        assert_eq!(named("fermi run --nonsense"), "fermi run --help lists its options");
+        assert_eq!(named("./fermi task create --env gn6 -- task list"), "fermi task create --help lists its options");
+        assert_eq!(named("fermi task nonsense"), "fermi task --help lists its commands");
+        assert_eq!(named("fermi plan --strategy ddp"), "fermi plan --help lists its options");
+        assert_eq!(named("fermi --nonsense run"), "fermi --help lists its commands");
+    }
 
     #[test]
     fn a_number_out_of_its_range_hears_which_range_that_is() {
