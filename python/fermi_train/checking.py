@@ -57,6 +57,8 @@ def _described(file: File, run: Run) -> dict[str, Any]:
         "optimizer": run.optimiser.name,
         "micro": run.micro,
         "accumulation": run.accumulation,
+        "dynamicBatch": run.dynamic_batch,
+        "dynamicBatchFrom": run.dynamic_from,
         "gradientCheckpointing": run.gradient_checkpointing,
         "loraRank": run.lora.rank if run.lora else None,
         "outputDir": str(run.folder),

@@ -100,6 +100,8 @@ class Run:
     micro: int
     accumulation: int
     dynamic_batch: bool
+    # Where the search for the micro-batch begins.
+    dynamic_from: int | None
     epochs: float
     max_steps: int | None
     optimiser: Optimiser
@@ -162,7 +164,9 @@ def run_of(file: File, source: Source) -> Run:
         precision=settings.precision,
         micro=micro,
         accumulation=settings.batch.accumulation,
-        dynamic_batch=keys.flag("recipe.dynamic_batch", False),
+        dynamic_batch=(dynamic := keys.flag("recipe.dynamic_batch", False)),
+        # Without a search it would have no effect, and is refused.
+        dynamic_from=keys.take("recipe.dynamic_batch_from") if dynamic else None,
         # Steps win over epochs: with both, the epochs are left, and refused.
         epochs=1.0 if max_steps else _epochs(keys),
         max_steps=max_steps,

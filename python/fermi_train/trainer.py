@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as functional
 from torch import nn
 
-from .batch.probe import grown, largest
+from .batch.probe import grown, is_want_of_memory, largest
 from .batch.schedule import factor, warmup_steps
 from .between_steps import Saver, check_loss, check_steps, drawn, is_due, tell_end, tell_resumed
 from .checkpoints.beginning import begun
@@ -33,6 +33,7 @@ from .report.reporter import Reporter, StepReport
 from .settings import Run
 from .strategies.base import Strategy
 from .strategies.choosing import prove, strategy_of
+from .strategies.filling import whole_on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -43,7 +44,8 @@ Batch = dict[str, torch.Tensor]
 class BaseTrainer:
     """Trains a model on samples. All ranks make one and call `train`.
 
-    `model` may be wrapped in DDP by an extending class before `train`; otherwise the strategy wraps it there.
+    `model` may be wrapped in DDP by an extending class before `train`; otherwise the strategy wraps it there. Rank 0 alone
+    may have read its weights: the others are given them here, or in `train` by a strategy that divides the model.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class BaseTrainer:
         check_everywhere(self.world.gathered(fingerprint))
         self._named = model_of(model)
         # A strategy that divides the model brings this rank's part there, and never the whole.
-        self.model: Any = model.to(self.device) if self.strategy.is_whole else model
+        self.model: Any = whole_on_device(model, self.world) if self.strategy.is_whole else model
         self.tokenizer, self.samples, self.evaluation = tokenizer, samples, evaluation
         self.fingerprint = fingerprint
         self.reporter = Reporter(run, place)
@@ -202,12 +204,13 @@ class BaseTrainer:
     def _fit_batch(self) -> None:
         """Finds the largest micro-batch on the longest samples."""
         share_of_rank = self.micro * self.accumulation
-        self._settle(*largest(share_of_rank, self.fits, self.world.all_agree))
+        self._settle(*largest(share_of_rank, self.fits, self.world.all_agree, self.run.dynamic_from))
 
     def _fit_batch_together(self) -> None:
         """Does so on the model as the ranks hold it together."""
         share_of_rank = self.micro * self.accumulation
-        self._settle(*grown(share_of_rank, self.room(), self.taken, self.world.all_agree))
+        agree, begin = self.world.all_agree, self.run.dynamic_from
+        self._settle(*grown(share_of_rank, self.room(), self.taken, agree, begin))
 
     def _settle(self, micro: int, accumulation: int) -> None:
         self.micro, self.accumulation = micro, accumulation
@@ -220,9 +223,9 @@ class BaseTrainer:
         What is there only from the first step on is held meanwhile: two states of the optimiser for every trained
         parameter, and the buckets in which gradients travel.
         """
-        batch = self._longest(micro)
         later = 3 if self.is_distributed else 2
         try:
+            batch = self._longest(micro)
             held = [
                 torch.empty((later, *one.shape), dtype=one.dtype, device=self.device)
                 for one in self.model.parameters()
@@ -233,7 +236,9 @@ class BaseTrainer:
             loss.backward()
             del held
             return True
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:
+            if not is_want_of_memory(error):
+                raise
             return False
         finally:
             self.model.zero_grad(set_to_none=True)

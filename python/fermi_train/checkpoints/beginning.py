@@ -62,6 +62,9 @@ def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint |
         return (_way_back(given, folders[-1]) or there[-1]) if is_alone else named[0]
     # A launcher that has looked and names no step has found none of this run: later ones are of the course that the path left.
     if given == "latest" or (place.resume and (given is None or not place.was_surveyed)):
+        # Such as torchrun, which restarts ranks and looks for nothing.
+        if place.resume and folders and (gone_back := _way_back(given, folders[-1])) is not None:
+            return gone_back
         newest = [one for folder in folders for one in whole_ones(folder)[-1:]]
         return max(newest, key=lambda one: one.note.step, default=None)
     if given is None:
@@ -81,9 +84,9 @@ def _note_the_way_back(given: str | None, found: Checkpoint | None, folder: Path
     # A full disk loses the note; it never stops a training.
     with suppress(OSError):
         note.unlink(missing_ok=True)
-        if given != "latest" and found is not None and (turn := _newest_turn(folder)):
+        if given != "latest" and found is not None and whole_ones(folder):
             draft = note.with_name(f"{_WENT_BACK}.draft")
-            noted = {"given": given, "checkpoint": str(found.folder), "turn": turn}
+            noted = {"given": given, "checkpoint": str(found.folder), "turn": _newest_turn(folder)}
             draft.write_text(json.dumps(noted), encoding="utf-8")
             os.replace(draft, note)
 

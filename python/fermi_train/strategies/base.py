@@ -114,15 +114,24 @@ class Strategy(ABC):
         return torch.autocast(self.world.device.type, dtype=kind)
 
 
-def optimiser_of(model: nn.Module, settings: Optimiser, fused: bool) -> torch.optim.Optimizer:
-    """Makes the optimiser; weights decay in matrices alone, not in norms and biases.
+def decaying(model: nn.Module) -> set[nn.Parameter]:
+    """Gives the weights that decay: matrices alone, not norms and biases."""
+    return {parameter for parameter in model.parameters() if parameter.ndim >= 2}
 
-    `fused` takes torch's one pass over all parameters, which the run may also ask for by name.
+
+def optimiser_of(
+    model: nn.Module, settings: Optimiser, fused: bool, decays: set[nn.Parameter] | None = None
+) -> torch.optim.Optimizer:
+    """Makes the optimiser.
+
+    `fused` takes torch's one pass over all parameters, which the run may also ask for by name; `decays` is what decays
+    where the shapes of parameters no longer tell.
     """
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    matrices = decaying(model) if decays is None else decays
     groups = [
-        {"params": [one for one in trained if one.ndim >= 2], "weight_decay": settings.weight_decay},
-        {"params": [one for one in trained if one.ndim < 2], "weight_decay": 0.0},
+        {"params": [one for one in trained if one in matrices], "weight_decay": settings.weight_decay},
+        {"params": [one for one in trained if one not in matrices], "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
     if settings.name == "sgd":

@@ -11,6 +11,7 @@ from torch import nn
 
 from ..messages import Refusal, Text
 from .base import Held, Strategy, bytes_of, optimiser_of, states_of
+from .filling import filled_parts, taken_out
 
 
 class FullyShard(Strategy):
@@ -24,7 +25,8 @@ class FullyShard(Strategy):
     def setup(self, model: nn.Module) -> None:
         """Divides the model; the optimiser is made of the parts.
 
-        The model is not on the GPU yet: `fully_shard` moves one layer after the other there, and keeps this rank's part.
+        The model is not on the GPU yet: `fully_shard` moves one layer after the other there, and keeps this rank's part. Of
+        one that rank 0 alone has read, each rank is given its part of one parameter after the other.
         """
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
@@ -38,9 +40,13 @@ class FullyShard(Strategy):
             "reshard_after_forward": settings.sharding != "SHARD_GRAD_OP",
             "mesh": self._mesh(),
         }
+        values = taken_out(model, self.world)
         for layer in self._layers(model):
             fully_shard(layer, **more)
         fully_shard(model, **more)
+        if values is not None:
+            keeps = torch.device("cpu") if settings.offload else self.world.device
+            filled_parts(model, values, keeps)
         self.bare = self.model = model
         self.optimizer = optimiser_of(model, self.run.optimiser, self.world.has_gpu and not settings.offload)
 

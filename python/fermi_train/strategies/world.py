@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,7 @@ import torch.distributed as dist
 
 from .. import environment
 from ..environment import Place
+from ..messages import Refusal, Text
 
 
 class World:
@@ -64,6 +66,18 @@ class World:
         found: list[Any] = [None] * self.ranks
         dist.all_gather_object(found, value)
         return found
+
+    def check_same(self, value: Any) -> None:
+        """Refuses to go on where ranks differ in what all must have."""
+        others = self.gathered(hashlib.sha256(repr(value).encode()).hexdigest())
+        if len(set(others)) > 1:
+            raise Refusal(
+                Text("各 rank 的模型不同", "the ranks have different models"),
+                Text(
+                    "请检查各节点的 model.name_or_path 是否为同一模型，库的版本是否相同",
+                    "see whether model.name_or_path is the same model on every node, and libraries of the same version",
+                ),
+            )
 
     def leave(self) -> None:
         """Ends the process group."""

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from ..messages import Refusal, Text
-from .base import Held, Strategy, bytes_of, optimiser_of, states_of
+from .base import Held, Strategy, bytes_of, decaying, optimiser_of, states_of
+from .filling import Values, filled, put, taken_out
 from .zero_parts import load_parts, parts_in
 
 _TAG = "zero"
@@ -54,24 +55,38 @@ class Zero(Strategy):
         self.bare = model
         config = engine_config(self)
         # Before parameters are divided: what decays is told by their shape.
-        optimizer = optimiser_of(model, self.run.optimiser, self.world.has_gpu)
+        decays = decaying(model)
+        values = taken_out(model, self.world)
         if self.shards_parameters:
-            self._divide(model, config)
+            self._divide(model, config, values)
+        elif values is not None:
+            filled(model, values, self._low())
+        optimizer = optimiser_of(model, self.run.optimiser, self.world.has_gpu, decays)
         self._engine, self.optimizer, _, _ = deepspeed.initialize(
             model=model, optimizer=optimizer, config=config, dist_init_required=False
         )
         self.model = self._engine
 
-    def _divide(self, model: nn.Module, config: dict[str, Any]) -> None:
+    def _low(self) -> torch.dtype | None:
+        return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.run.precision)
+
+    def _divide(self, model: nn.Module, config: dict[str, Any], values: Values | None) -> None:
         """Leaves this rank its part of each parameter; the engine would first bring the whole model to the device."""
         import deepspeed
 
-        low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.run.precision)
-        for parameter in model.parameters():
-            if low is not None and parameter.is_floating_point():
-                parameter.data = parameter.data.to(low)
+        low = self._low()
         deepspeed.init_distributed(dist_init_required=False)
-        deepspeed.zero.Init(module=model, config_dict_or_path=config, dtype=low)
+        for name, parameter in list(model.named_parameters()):
+            if values is not None:
+                # What stands elsewhere than on rank 0 is given by DeepSpeed.
+                value = values.own(name, parameter, low)
+                put(parameter, nn.Parameter(value, requires_grad=parameter.requires_grad))
+            elif low is not None and parameter.is_floating_point():
+                parameter.data = parameter.data.to(low)
+            if values is not None:
+                deepspeed.zero.Init(module=nn.ParameterList([parameter]), config_dict_or_path=config, dtype=low)
+        if values is None:
+            deepspeed.zero.Init(module=model, config_dict_or_path=config, dtype=low)
         for module in model.modules():
             for name, buffer in module.named_buffers(recurse=False):
                 setattr(module, name, buffer.to(self.world.device))

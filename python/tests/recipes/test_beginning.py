@@ -89,6 +89,29 @@ def test_a_run_that_went_back_stays_there_until_it_saves(tmp_path: Path) -> None
     assert _begun(tmp_path, folder, "latest", **again)[1] == 6
 
 
+def test_ranks_that_torchrun_starts_again_stay_where_the_run_went_back(tmp_path: Path) -> None:
+    own = tmp_path / "checkpoints"
+    store = Store(own, place_here(), None, lambda: None)
+    _saved(store, 5, 10, 15)
+    named, again = str(own / "step-000005"), replace(place_here(), resume=True)
+    for place, step in ((place_here(), 5), (again, 5)):
+        _, found = begun(_run(tmp_path, named), place, lambda: None)
+        assert found is not None and found.note.step == step
+    _saved(store, 6)
+    _, found = begun(_run(tmp_path, named), again, lambda: None)
+    assert found is not None and found.note.step == 6
+
+
+def test_checkpoints_from_before_their_order_was_noted_are_a_course_too(tmp_path: Path) -> None:
+    own = tmp_path / "checkpoints"
+    _saved(Store(own, place_here(), None, lambda: None), 5, 10)
+    for note in own.glob("step-*/fermi_train.json"):
+        note.write_text(note.read_text().replace('"turn": ', '"turn": 0, "was": '))
+    named = str(own / "step-000005")
+    more: dict[str, Any] = {"resume": True, "resume_step": 10, "was_surveyed": True}
+    assert [_begun(tmp_path, own, named)[1], _begun(tmp_path, own, named, **more)[1]] == [5, 5]
+
+
 def _steps(algorithm: str, config: Path) -> list[int]:
     progress = config.parent / "progress.ndjson"
     progress.unlink(missing_ok=True)

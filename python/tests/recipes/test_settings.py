@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import tiny
+import torch
 
-from fermi_train.batch.probe import grown, largest
+from fermi_train.batch.probe import grown, is_want_of_memory, largest
 from fermi_train.batch.schedule import factor
 from fermi_train.command import main
 from fermi_train.data.order import NO_SAMPLE, Order, Position, share
@@ -272,6 +273,48 @@ def test_the_micro_batch_is_the_largest_that_fits_on_every_rank() -> None:
     assert largest(8, lambda size: all(verdicts.get(size, [True])), agree) == (4, 2)
     assert largest(6, lambda size: size <= 3, agree) == (3, 2)
     assert largest(5, lambda _: False, agree) == (1, 5)
+
+
+@pytest.mark.parametrize("share", [1, 7, 12, 64])
+def test_where_a_search_begins_changes_what_is_tried_and_not_what_is_found(share: int) -> None:
+    def found(most: int, begin: int | None) -> list[tuple[int, int]]:
+        alone = largest(share, lambda size: size <= most, lambda fits: fits, begin)
+        return [alone, grown(share, most, lambda size: size, lambda fits: fits, begin)]
+
+    for most in range(share + 2):
+        for begin in range(1, share + 3):
+            assert found(most, begin) == found(most, None)
+
+
+def test_a_search_that_begins_near_its_end_is_short() -> None:
+    def tried(begin: int | None, most: int) -> list[float]:
+        sizes: list[float] = []
+        largest(64, lambda size: sizes.append(size) or size <= most, lambda fits: fits, begin)
+        return sizes
+
+    def grew(begin: int | None, most: int, rises: float = 1.0) -> list[float]:
+        sizes: list[float] = []
+        grown(64, 100 + most, lambda size: sizes.append(size) or 100 + rises * size, lambda fits: fits, begin)
+        return sizes
+
+    assert tried(None, 8) == [64, 32, 16, 8] and tried(8, 8) == [8, 16] and tried(16, 8) == [16, 8]
+    assert tried(1, 1) == [2] and tried(100, 64) == [64]
+    assert grew(None, 32) == [0.5, 1, 2, 4, 8, 16, 32] and grew(16, 32) == [0.5, 1, 16, 32]
+    # More than there is room for, and a line that does not rise yet, are no place to go to at once.
+    assert grew(64, 32) == grew(None, 32)
+    assert grew(16, 32, rises=0.0) == grew(None, 32, rises=0.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_want"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("CUDA error: device-side assert triggered"), False),
+    ],
+)
+def test_a_gpu_without_room_says_so_in_several_words(error: RuntimeError, is_want: bool) -> None:
+    assert is_want_of_memory(error) is is_want
 
 
 @pytest.mark.parametrize(

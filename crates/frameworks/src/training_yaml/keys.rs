@@ -70,6 +70,11 @@ pub const KEYS: &[Key] = &[
     key("algorithm", Kind::Choice(ALGORITHMS), "how the model is trained"),
     key("lora", Kind::Free, "LoRA, for the script"),
     key("recipe.dynamic_batch", Kind::Flag, "sft: the largest micro-batch that fits on all ranks"),
+    key(
+        "recipe.dynamic_batch_from",
+        Kind::Count(1),
+        "sft: where the search for it begins; fermi train gives the planner's word",
+    ),
     key("recipe.ddp_comm_hook", Kind::Choice(&["fp16", "bf16", "powersgd"]), "sft: compresses gradients"),
     key("recipe.center_rewards", Kind::Number, "rm: weight of the sum of rewards"),
     key("recipe.beta", Kind::Number, "dpo, grpo: how near the model stays to where it began"),

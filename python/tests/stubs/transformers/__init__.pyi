@@ -16,6 +16,10 @@ class AutoConfig:
     @classmethod
     def for_model(cls, model_type: str, **more: Any) -> PretrainedConfig: ...
 
+class GenerationConfig:
+    @classmethod
+    def from_pretrained(cls, name: str, **more: Any) -> GenerationConfig: ...
+
 class PreTrainedModel(nn.Module):
     config: PretrainedConfig
     def get_input_embeddings(self) -> nn.Module: ...

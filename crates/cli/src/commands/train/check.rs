@@ -27,6 +27,9 @@ pub struct Checked {
     pub optimizer: String,
     pub micro: u64,
     pub accumulation: u64,
+    /// Whether the micro-batch is tried before step 1, and where the file lets the search begin.
+    pub dynamic_batch: bool,
+    pub dynamic_batch_from: Option<u64>,
     pub gradient_checkpointing: bool,
     pub lora_rank: Option<u64>,
     pub output_dir: PathBuf,

@@ -40,6 +40,8 @@ pub struct TrainFlags {
 
 const RECIPE: &str = "Recipe";
 const PREPARE: &str = "prepare";
+/// Where ranks begin to search for the micro-batch that fits.
+const DYNAMIC_FROM: &str = "recipe.dynamic_batch_from";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -161,8 +163,12 @@ fn start(flags: TrainFlags) -> Result<ExitCode, Refused> {
         run.engine.change("model.parameters", size.clone());
     }
     run.output_dir = run.output_dir.take().or_else(|| Some(checked.output_dir.clone()));
+    let word = fit::Word::of(&checked, ranks, &fit::gpus_here(ranks));
+    if let Some(micro) = word.begins_at(&checked) {
+        run.engine.change(DYNAMIC_FROM, micro.into());
+    }
     let mut plan = run::planned(&run, &machine)?;
-    plan.notes.extend(fit::sentence(&checked, ranks, &fit::gpus_here(ranks)));
+    plan.notes.extend(word.sentence);
     Ok(run::carry_out(plan, &run)?)
 }
 
