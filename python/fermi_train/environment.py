@@ -14,13 +14,16 @@ _BEFORE_IMPORTS = {
     "TRANSFORMERS_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
 }
+# Where a machine, a sandbox without the driver's folder, Windows' Linux, and AMD have a GPU.
+_OF_GPUS = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 
 
 def prepare_imports() -> None:
     """Sets what libraries read while they are imported; what a person has set stays."""
     for name, value in _BEFORE_IMPORTS.items():
         os.environ.setdefault(name, value)
-    if not Path("/proc/driver/nvidia").exists():
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    if hidden or not any(Path(path).exists() for path in _OF_GPUS):
         # DeepSpeed looks for an accelerator at its first import, which transformers does too.
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
     # Said by torch where one rank saves alone, which is meant.

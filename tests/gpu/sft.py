@@ -1,8 +1,9 @@
-"""Tokens per second of SFT: the recipe by `fermi train` and by torchrun, beside transformers' Trainer plain and by torchrun.
+"""Tokens per second of SFT: the recipe by `fermi train` and by torchrun, beside transformers' Trainer and bare PyTorch.
 
 usage: sft.py FERMI PYTHON [TURNS]
-All four train the same shape on the same rows, one process each, in turn. Counted is the time between the ends of two steps,
-so that imports, preparation and the first steps are not in it. TINY=1 takes a tiny model, and judges no speed.
+All train the same shape on the same rows, one process each, in turn. Counted is the time between the ends of two steps, so
+that imports, preparation and the first steps are not in it. WAYS names some of those beside `fermi train`, between commas;
+STEPS is how many each trains. TINY=1 takes a tiny model, and judges no speed.
 """
 
 import json
@@ -25,6 +26,7 @@ from fermi_train.models.presets import preset  # noqa: E402
 
 IS_TINY = os.environ.get("TINY") == "1"
 MODEL, LENGTH, MICRO, STEPS, SKIPPED = ("tiny", 64, 2, 30, 10) if IS_TINY else ("opt-350m", 1024, 16, 120, 20)
+STEPS = int(os.environ.get("STEPS", STEPS))
 LEAST = 0.97
 # Of one run, from its start to its end.
 SECONDS = 120
@@ -65,12 +67,16 @@ def commands(fermi, python, folder):
     recipe = ["--config", f"{folder}/training.yaml", "--algorithm", "sft"]
     words = [f"{folder}/model", f"{folder}/rows.jsonl", f"{folder}/told.ndjson", LENGTH, MICRO, STEPS, SKIPPED]
     plain = [str(HERE / "sft_plain.py"), *map(str, words)]
-    return {
+    loop = [python, str(HERE / "sft_loop.py"), *map(str, words)]
+    every = {
         OURS: ([fermi, "train", *recipe, "-n", "1"], "state/runs/*/attempt_0/0/progress.ndjson"),
         "plain python": ([python, *plain], "told.ndjson"),
         "plain torchrun": ([*torchrun, *plain], "told.ndjson"),
         "torchrun -m fermi_train": ([*torchrun, "-m", "fermi_train", *recipe], "told.ndjson"),
+        "bare loop": (loop, "told.ndjson"),
     }
+    chosen = os.environ.get("WAYS", ",".join(every)).split(",")
+    return {name: way for name, way in every.items() if name == OURS or name in chosen}
 
 
 def train(command, told, folder, python):
@@ -165,7 +171,7 @@ def verdict(measured):
         is_slower |= ours < LEAST * tokens
         print(f"median  {name:24} {tokens:12.0f} tokens/s   {OURS} / {name}: {ours / tokens:.3f}")
     if IS_TINY:
-        print("all four have trained; a tiny model on a CPU measures nothing")
+        print("all have trained; a tiny model on a CPU measures nothing")
         return 0
     print(f"{OURS} is {'NOT ' if is_slower else ''}within 3 % of each of them")
     return int(is_slower)

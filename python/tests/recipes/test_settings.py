@@ -12,6 +12,7 @@ import pytest
 import tiny
 import torch
 
+from fermi_train import environment
 from fermi_train.batch.probe import grown, is_want_of_memory, largest
 from fermi_train.batch.schedule import factor
 from fermi_train.command import main
@@ -332,6 +333,21 @@ def test_ranks_that_hold_a_model_together_try_only_what_has_room(room: int, sett
     assert tried == sizes
     # One rank without room is enough.
     assert grown(8, 100, take, lambda _: False) == (1, 8)
+
+
+@pytest.mark.parametrize(("hidden", "is_there", "chosen"), [(None, True, None), ("", True, "cpu"), (None, False, "cpu")])
+def test_deepspeed_takes_the_processors_where_no_gpu_is_seen(
+    hidden: str | None, is_there: bool, chosen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidiactl").touch()
+    monkeypatch.setattr(environment, "_OF_GPUS", (str(tmp_path / ("nvidiactl" if is_there else "none")),))
+    for name, value in (("DS_ACCELERATOR", None), ("CUDA_VISIBLE_DEVICES", hidden)):
+        monkeypatch.setenv(name, value or "")
+        if value is None:
+            monkeypatch.delenv(name)
+    environment.prepare_imports()
+    assert os.environ.get("DS_ACCELERATOR") == chosen
+    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
