@@ -3,7 +3,6 @@
 import os
 
 import torch
-
 from fermi_train import BaseTrainer
 
 
@@ -11,10 +10,7 @@ class Telling(BaseTrainer):
     """Behaves as its parent does; without a GPU it finds no room above 4 samples."""
 
     def fits(self, micro):
-        if self.device.type == "cpu":
-            verdict = micro <= 4
-        else:
-            verdict = super().fits(micro)
+        verdict = micro <= 4 if self.device.type == "cpu" else super().fits(micro)
         self.tell("tried", micro, verdict)
         return verdict
 

@@ -347,7 +347,6 @@ def test_deepspeed_takes_the_processors_where_no_gpu_is_seen(
             monkeypatch.delenv(name)
     environment.prepare_imports()
     assert os.environ.get("DS_ACCELERATOR") == chosen
-    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
