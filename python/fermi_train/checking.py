@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import Arguments
+from .data.files import files_of, is_prepared
 from .libraries import missing, needed, not_installed
 from .messages import Text
 from .models.presets import PRESETS
@@ -23,8 +24,16 @@ def check_command(words: list[str]) -> int:
     run = obeyed.check(file, flags.ranks)
     if names := missing(needed(run)):
         raise not_installed(names)
+    _check_data(run)
     print(json.dumps(_described(file, run), ensure_ascii=False))
     return 0
+
+
+def _check_data(run: Run) -> None:
+    """Refuses data that is nowhere, before ranks start for it."""
+    for paths in (run.data.train, run.data.evaluation):
+        if paths and not (len(paths) == 1 and is_prepared(paths[0])):
+            files_of(paths)
 
 
 def _file(flags: argparse.Namespace) -> File:

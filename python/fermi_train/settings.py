@@ -136,7 +136,9 @@ def source_of(keys: Keys) -> Source:
             Text("没有指定模型", "there is no model"),
             Text("请填写 model.name_or_path", "give model.name_or_path"),
         )
-    return Source(name)
+    source = Source(name)
+    source.check_there()
+    return source
 
 
 def run_of(file: File, source: Source) -> Run:

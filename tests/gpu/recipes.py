@@ -45,9 +45,11 @@ class Bench:
         site = self.folder / "site"
         unpack(Path(os.environ.get("WHEELS") or "/nonexistent"), site)
         path = [str(PACKAGES), str(HERE), str(site), os.environ.get("PYTHONPATH", "")]
+        commands = sorted(str(folder) for folder in site.glob("*.data/scripts"))
         self.environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(part for part in path if part),
+            "PATH": os.pathsep.join([*commands, os.environ["PATH"]]),
             "PYTHON_EXEC": python,
             "HF_HUB_OFFLINE": "1",
             "FERMI_LANG": "en",
@@ -91,6 +93,8 @@ def unpack(wheels, site):
         elif file.name.endswith(".tar.xz"):
             with tarfile.open(file) as packed:
                 packed.extractall(site, filter="data")
+    for command in site.glob("*.data/scripts/*"):
+        command.chmod(0o755)
 
 
 class Training:
@@ -192,13 +196,19 @@ class Training:
         """Gives the lines of steps of rank 0, of all attempts and runs, as they were written."""
         files = sorted(self.folder.glob("state/runs/*/attempt_*/0/progress.ndjson"), key=lambda file: file.stat().st_mtime)
         files = files or ([self.progress] if self.progress.exists() else [])
-        found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        # The last line may still be written.
+        found = [json.loads(line) for file in files for line in file.read_text().splitlines() if line.endswith("}")]
         return [line for line in found if "loss" in line]
 
     def checkpoints(self):
         """Lists the steps of whole checkpoints."""
         files = self.folder.glob("out/checkpoints/step-*/complete")
         return [int(file.parent.name[5:]) for file in files if file.parent.name[5:].isdigit()]
+
+    def is_between_checkpoints(self):
+        """Says whether it is two steps or more behind its second checkpoint, or a later one."""
+        newest = max(self.checkpoints(), default=0)
+        return newest >= 10 and max((line["step"] for line in self.lines()), default=0) >= newest + 2
 
     def words(self, kind):
         """Gives what the trainer has told of a kind."""
@@ -272,7 +282,7 @@ def resumed(bench, name, keys):
     first = Training(bench, name, {**saves, "training.max_steps": 5000}).start()
     try:
         deadline = time.monotonic() + LONGEST
-        while max(first.checkpoints(), default=0) < 10:
+        while not first.is_between_checkpoints():
             first.expect(first.run.poll() is None, f"ended with {first.run.poll()}")
             first.expect(time.monotonic() < deadline, "no checkpoint")
             time.sleep(0.02)

@@ -53,6 +53,11 @@ class Piece:
         return int(parquet.ParquetFile(self.file).metadata.row_group(self.start).num_rows)
 
 
+def is_prepared(path: str) -> bool:
+    """Says whether a path is a folder of prepared data."""
+    return (Path(path) / _MANIFEST).is_file()
+
+
 def files_of(paths: tuple[str, ...]) -> list[Path]:
     """Gives the files that paths name; a folder stands for all files in it of a known kind."""
     found: list[Path] = []
@@ -60,7 +65,7 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
         path = Path(text)
         if not text:
             raise no_data('""', Text("路径为空", "the path is empty"))
-        if (path / _MANIFEST).is_file():
+        if is_prepared(text):
             raise no_data(
                 text,
                 Text(

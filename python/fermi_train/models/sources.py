@@ -31,6 +31,22 @@ class Source:
         """Says whether there are no weights to load."""
         return self.name.startswith((_PRESET, _CONFIG))
 
+    def check_there(self) -> None:
+        """Refuses a preset that there is none of, and a folder that is not here; asks no library."""
+        if self.name.startswith(_PRESET):
+            self._preset()
+            return
+        folder = self.name.removeprefix(_CONFIG)
+        # Others may be names on the hub.
+        if folder.startswith(("/", "./", "../", "~")) and not Path(folder).is_dir():
+            raise Refusal(
+                Text(f"没有模型文件夹 {folder}", f"there is no folder {folder} with a model"),
+                Text(
+                    "请检查 model.name_or_path；路径须在所有节点上都能访问",
+                    "look at model.name_or_path; every node must find it there",
+                ),
+            )
+
     def config(self) -> PretrainedConfig:
         """Gives the model's shape."""
         from transformers import AutoConfig

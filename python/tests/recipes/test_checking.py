@@ -135,6 +135,23 @@ def test_wandb_is_offline_without_a_key(tmp_path: Path) -> None:
     assert b"mine" in kept and b"fermi" in kept and kept.count(b"loss") >= 2
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"data__train": "nowhere.jsonl"}, "nowhere.jsonl"),
+        ({"data__eval": "gone", "training__eval_strategy": "epoch"}, "gone"),
+        ({"model__name_or_path": "/nowhere/model"}, "there is no folder /nowhere/model with a model"),
+        ({"model__name_or_path": "config:./nowhere"}, "there is no folder ./nowhere with a model"),
+        ({"model__name_or_path": "preset:tony"}, "there is no preset 'tony'"),
+    ],
+)
+def test_what_is_nowhere_is_said_before_a_rank_starts(
+    more: dict[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--config", _file(tmp_path, **more), "--algorithm", "sft"]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_usual_values_of_a_launch_are_not_the_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = _file(tmp_path, training__distributed_strategy="deepspeed")
     made = tmp_path / "ds_config.json"
