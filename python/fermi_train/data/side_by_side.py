@@ -34,7 +34,10 @@ def side_by_side(
         yield map(work, things)
         return
     _work = work
-    executor = ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), initializer=_begin)
+    reads, writes = os.pipe()
+    lives = os.fdopen(writes, "w")
+    context = multiprocessing.get_context("fork")
+    executor = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(reads, writes))
     try:
         yield executor.map(_one, things)
     except BrokenProcessPool:
@@ -47,8 +50,14 @@ def side_by_side(
                 "take fewer by --processes, or make room in memory; dmesg says whether it was that",
             ),
         ) from None
+    except BaseException:
+        # Nobody wants what they are still at, which may be minutes of work.
+        lives.close()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
+        lives.close()
+        os.close(reads)
         _work = None
 
 
@@ -57,14 +66,14 @@ def _one(thing: Any) -> Any:
     return _work(thing)
 
 
-def _begin() -> None:
+def _begin(reads: int, writes: int) -> None:
     """Leaves the end to the parent: an interrupt is its to answer, and nobody works on without it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.close(writes)
+    threading.Thread(target=_end_with_parent, args=(reads,), daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+def _end_with_parent(reads: int) -> None:
+    # Nothing is ever written: it ends when the parent gives up, or is gone.
+    os.read(reads, 1)
     os._exit(1)

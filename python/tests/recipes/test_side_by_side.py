@@ -64,6 +64,27 @@ with side_by_side(tell, [0, 1], 2) as results:
 """
 
 
+def test_an_interrupt_does_not_wait_for_what_they_are_at() -> None:
+    # A test may have been started where nobody is interrupted.
+    parent = subprocess.Popen(
+        [sys.executable, "-c", f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{WORK}"],
+        cwd=PYTHON,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert parent.stdout is not None
+    with parent.stdout:
+        for _ in range(2):
+            parent.stdout.readline()
+        parent.send_signal(signal.SIGINT)
+        try:
+            assert parent.wait(30) != 0
+        finally:
+            parent.kill()
+        assert parent.stdout.read() == ""
+
+
 def test_they_end_with_their_parent() -> None:
     parent = subprocess.Popen([sys.executable, "-c", WORK], cwd=PYTHON, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
