@@ -204,13 +204,17 @@ class BaseTrainer:
     def _fit_batch(self) -> None:
         """Finds the largest micro-batch on the longest samples."""
         share_of_rank = self.micro * self.accumulation
-        self._settle(*largest(share_of_rank, self.fits, self.world.all_agree, self.run.dynamic_from))
+        self._settle(*largest(share_of_rank, self.fits, self.world.all_agree, self._begin()))
 
     def _fit_batch_together(self) -> None:
         """Does so on the model as the ranks hold it together."""
         share_of_rank = self.micro * self.accumulation
-        agree, begin = self.world.all_agree, self.run.dynamic_from
-        self._settle(*grown(share_of_rank, self.room(), self.taken, agree, begin))
+        self._settle(*grown(share_of_rank, self.room(), self.taken, self.world.all_agree, self._begin()))
+
+    def _begin(self) -> int | None:
+        """Gives where all ranks begin to search: nodes with other GPUs were told other sizes."""
+        words = self.world.gathered(self.run.dynamic_from)
+        return None if None in words else min(words)
 
     def _settle(self, micro: int, accumulation: int) -> None:
         self.micro, self.accumulation = micro, accumulation

@@ -61,7 +61,7 @@ class Bench:
 
     def _binary(self, given):
         if not given.endswith(".xz"):
-            return shutil.which(given) or given
+            return str(Path(shutil.which(given) or given).resolve())
         path = self.folder / "fermi"
         with lzma.open(given) as packed, open(path, "wb") as plain:
             shutil.copyfileobj(packed, plain)

@@ -57,7 +57,11 @@ def read_once(source: Source, kind: Any, seed: int, rank: int, waits: bool) -> A
     """
     if source.is_random:
         return source.load(kind, seed) if rank == 0 else outline(source, kind)
-    made = outline(source, kind)
+    try:
+        made = outline(source, kind)
+    except ValueError:
+        # It says what is wrong with the model.
+        return source.load(kind, seed)
     files = Files.of(source.name, made)
     if files is None or (rank == 0 and not waits):
         return source.load(kind, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,28 @@ class Narrow(Watched):
     def fits(self, micro: int) -> bool:
         """Says so."""
         return micro <= 2 or self.place.rank != 1
+
+
+class ToldOtherwise(Narrow):
+    """Its two ranks were told other sizes to begin at, as nodes with other GPUs are."""
+
+    def __init__(self, run: Any, place: Any, *more: Any) -> None:
+        """Changes the word."""
+        super().__init__(replace(run, dynamic_from=(8, 4)[place.rank]), place, *more)
+
+    def fits(self, micro: int) -> bool:
+        """Notes it."""
+        self.every.append([micro])
+        return super().fits(micro)
+
+
+def test_ranks_that_were_told_other_sizes_try_the_same(tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(32))
+    wide = {"training__per_device_train_batch_size": 8, "training__gradient_accumulation_steps": 1}
+    config = tiny.settings(tmp_path, data, **wide, recipe__dynamic_batch=True, training__max_steps=1)
+    first, second = run_ranks(2, sft, config, ToldOtherwise)
+    assert first["trained"][:2] == second["trained"][:2] == [[4], [2]]
+    assert [len(one["trained"][2]) for one in (first, second)] == [8, 8]
 
 
 def test_all_ranks_settle_on_what_fits_everywhere(tmp_path: Path) -> None:
