@@ -7,7 +7,7 @@
 #
 # Needs the binary, a Python with torch and transformers, and no network. What that Python lacks is unpacked from WHEELS:
 # wheels, and tar.xz of what stands in site-packages. Prints a line per check and writes $OUT/recipes.json. A check that fails
-# stops no other; after SECONDS_LEFT (450) none is begun; ONLY names some by a pattern. About six minutes. With --cpu it is a
+# stops no other; after SECONDS_LEFT (400) none is begun; ONLY names some by a pattern. About six minutes. With --cpu it is a
 # rehearsal with tiny models: it proves that the checks run, and measures nothing. Exit code 0 only if all held.
 set -eu
 here="$(cd "$(dirname "$0")" && pwd)"
