@@ -1,15 +1,17 @@
 //! Fits the constants of the time model and checks them on runs that the fit did not see.
 //!
 //! `cargo run --release -p fermi-planner --example fit -- RUNS.json [MORE.json …] [--out constants.json]
-//! [--check [--residuals residuals.json] [--intervals intervals.json]] [--ways 12]`
+//! [--check [--residuals residuals.json] [--intervals intervals.json] [--without FOLDER]] [--ways 12]`
 //!
 //! What is held back is held back from the first round on: every fit of a check begins at the same values that no run has seen.
+//! `--without` writes the constants that have seen no run of a generation of GPUs, one file for each.
 //! `--ways` shares the models out over three folds in so many ways more, since small groups make one way luckier than another.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 
 use fermi_planner::calibrate;
@@ -55,7 +57,7 @@ impl Lab {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut out, mut residuals, mut intervals) = (None, None, None);
+    let (mut out, mut residuals, mut intervals, mut without) = (None, None, None, None);
     let (mut check, mut ways) = (false, 0);
     let mut runs = Vec::new();
     let mut arguments = std::env::args().skip(1);
@@ -64,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--out" => out = arguments.next(),
             "--residuals" => residuals = arguments.next(),
             "--intervals" => intervals = arguments.next(),
+            "--without" => without = arguments.next(),
             "--check" => check = true,
             "--ways" => ways = arguments.next().ok_or("--ways needs a number")?.parse()?,
             file => runs.extend(serde_json::from_str::<Runs>(&std::fs::read_to_string(file)?)?.rows),
@@ -77,13 +80,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::fs::write(path, serde_json::to_string_pretty(&full)? + "\n")?;
     }
     if check {
-        let found = held_back(&lab, &in_sample);
+        let unseen = generations_held_back(&lab);
+        let found = held_back(&lab, &unseen, &in_sample);
         let made = Intervals::of(&found);
         println!("\n## Intervals\n\n| kind | low | high | runs | inside, group left out |\n|---|---|---|---|---|");
         for (kind, groups) in &found {
             let (interval, count) = (made.factors(*kind), groups.values().map(Vec::len).sum::<usize>());
             let covered = left_out_coverage(groups, kind.margin()) * 100.0;
             println!("| {kind:?} | {:.3} | {:.3} | {count} | {covered:.0} % |", interval.low, interval.high);
+        }
+        for one in without.iter().flat_map(|folder| unseen.iter().map(move |one| (folder, one))) {
+            let path = Path::new(one.0).join(format!("{}.json", one.1.generation));
+            std::fs::write(path, serde_json::to_string_pretty(&one.1.constants)? + "\n")?;
         }
         if let Some(path) = residuals {
             std::fs::write(path, serde_json::to_string(&found)? + "\n")?;
@@ -165,37 +173,56 @@ fn key(run: &Run) -> Key {
     (group(run), run.model_name.clone().unwrap_or_default())
 }
 
-/// The first letter of a GPU's name tells its generation apart from those of the other rows.
-fn generation(run: &Run) -> char {
-    let name = run.gpu.clone().unwrap_or_default();
-    name.chars().find(|c| *c != 'G').unwrap_or(' ')
+/// `hopper`, `blackwell` and so on.
+fn generation(lab: &Lab, run: &Run) -> String {
+    let known = run.gpu.as_deref().and_then(|name| lab.catalogue.gpu(name, run.gpu_mem_gib).ok());
+    known.and_then(|gpu| serde_json::to_value(gpu.generation).ok()?.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Prints the checks in order, and returns how far the unseen runs were off.
-fn held_back(lab: &Lab, in_sample: &[Compared]) -> Residuals {
-    let groups: BTreeSet<String> = lab.runs.iter().map(group).collect();
-    let generations: BTreeSet<char> = lab.runs.iter().map(generation).collect();
-    let models = models_held_back(lab, 0);
-    let (kinds, clusters): (Vec<Compared>, Vec<_>) = thread::scope(|scope| {
-        let kinds: Vec<_> = generations
-            .iter()
-            .map(|kind| {
+/// A generation of GPUs, the constants that have seen no run of it, and how far they are off.
+struct Unseen {
+    generation: String,
+    constants: Constants,
+    compared: Vec<Compared>,
+}
+
+/// Each generation in its own thread.
+fn generations_held_back(lab: &Lab) -> Vec<Unseen> {
+    let generations: BTreeSet<String> = lab.runs.iter().map(|run| generation(lab, run)).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> = generations
+            .into_iter()
+            .map(|name| {
                 scope.spawn(move || {
-                    let constants = lab.train(|run| generation(run) != *kind);
-                    lab.compare(&lab.select(|run| generation(run) == *kind), &constants)
+                    let constants = lab.train(|run| generation(lab, run) != name);
+                    let compared = lab.compare(&lab.select(|run| generation(lab, run) == name), &constants);
+                    Unseen { generation: name, constants, compared }
                 })
             })
             .collect();
-        let clusters: Vec<_> = groups.iter().map(|name| scope.spawn(move || group_left_out(lab, name))).collect();
-        (kinds.into_iter().flat_map(finished).collect(), clusters.into_iter().map(finished).collect())
+        threads.into_iter().map(finished).collect()
+    })
+}
+
+/// Prints the checks in order, and returns how far the unseen runs were off.
+fn held_back(lab: &Lab, unseen: &[Unseen], in_sample: &[Compared]) -> Residuals {
+    let groups: BTreeSet<String> = lab.runs.iter().map(group).collect();
+    let models = models_held_back(lab, 0);
+    let clusters: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = groups.iter().map(|name| scope.spawn(move || group_left_out(lab, name))).collect();
+        threads.into_iter().map(finished).collect()
     });
     let (before, after): (Vec<_>, Vec<_>) = clusters.into_iter().unzip();
     let before: Vec<Compared> = before.into_iter().flatten().collect();
     print("Whole models held back", &models);
-    print("Whole generations of GPUs held back", &kinds);
+    for one in unseen {
+        print(&format!("Runs on {} held back", one.generation), &one.compared);
+    }
+    let all: Vec<Compared> = unseen.iter().flat_map(|one| one.compared.iter().cloned()).collect();
+    print("Whole generations of GPUs held back", &all);
     print("Whole groups held back", &before);
     print("Whole groups held back, calibrated on five runs", &after.into_iter().flatten().collect::<Vec<_>>());
-    residuals(&models, &before, in_sample)
+    residuals(&models, &before, unseen, in_sample)
 }
 
 /// A group (framework, cluster, GPU) is held back, then calibrated on five of its runs.
@@ -223,21 +250,29 @@ fn calibrated(lab: &Lab, rows: &[&Run], constants: &Constants) -> Vec<Compared> 
     lab.compare(&others, &learned.constants)
 }
 
-/// Runs of known frameworks and GPUs err as unseen models do, others as unseen groups. Memory has no fit: its rows are all
+/// Runs of known frameworks and GPUs err as unseen models do, those of other frameworks as unseen groups, those on other GPUs as
+/// unseen generations. Memory has no fit: its rows are all
 /// in sample, which `Intervals::of` allows for.
-fn residuals(models: &[Compared], groups: &[Compared], in_sample: &[Compared]) -> Residuals {
+fn residuals(models: &[Compared], groups: &[Compared], unseen: &[Unseen], in_sample: &[Compared]) -> Residuals {
     let mut found = Residuals::new();
     let mut add = |kind: Kind, group: &str, error: f64| {
         let value = (-(1.0 + error).ln() * 1e4).round() / 1e4;
         found.entry(kind).or_default().entry(group.to_owned()).or_default().push(value);
     };
+    let several = |one: &Compared, nodes: Kind, node: Kind| if one.several_nodes { nodes } else { node };
     for one in models.iter().filter(|one| one.step.is_some()) {
-        let kind = if one.several_nodes { Kind::StepSeveralNodes } else { Kind::StepOneNode };
+        let kind = several(one, Kind::StepSeveralNodes, Kind::StepOneNode);
         add(kind, &one.group, one.step.unwrap_or_default());
     }
     for one in groups.iter().filter(|one| one.step.is_some()) {
-        let kind = if one.several_nodes { Kind::NewStepSeveralNodes } else { Kind::NewStepOneNode };
+        let kind = several(one, Kind::NewStepSeveralNodes, Kind::NewStepOneNode);
         add(kind, &one.group, one.step.unwrap_or_default());
+    }
+    for (generation, one) in unseen.iter().flat_map(|it| it.compared.iter().map(move |one| (&it.generation, one))) {
+        let kind = several(one, Kind::NewGpuSeveralNodes, Kind::NewGpuOneNode);
+        if let Some(error) = one.step {
+            add(kind, &format!("{generation} {}", one.group), error);
+        }
     }
     for one in in_sample.iter().filter(|one| one.peak.is_some()) {
         let error = one.peak.unwrap_or_default();

@@ -119,6 +119,12 @@ impl Architecture {
         self.attention_params().saturating_add(blocks).saturating_add(2 * self.norm_params())
     }
 
+    /// Parameters of the routed experts of all blocks; 0 without experts.
+    pub fn routed_params(&self) -> u64 {
+        let each = |e: Experts| self.ffn_params(e.ffn).saturating_mul(e.count);
+        self.experts.map_or(0, |e| each(e).saturating_mul(self.layers)).min(self.params())
+    }
+
     /// Parameters that the matrix products of one block touch per token: routed experts count only when active.
     pub fn active_layer_params(&self) -> u64 {
         let blocks = match self.experts {

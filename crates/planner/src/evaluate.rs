@@ -30,9 +30,10 @@ impl Spread {
         let n = sizes.len().max(1) as f64;
         Self {
             rows: sizes.len(),
-            mean: sizes.iter().sum::<f64>() / n,
+            // The sum of nothing is -0.
+            mean: 0.0 + sizes.iter().sum::<f64>() / n,
             median: sizes.get(sizes.len() / 2).copied().unwrap_or(0.0),
-            bias: errors.iter().sum::<f64>() / n * 100.0,
+            bias: 0.0 + errors.iter().sum::<f64>() / n * 100.0,
             worst: sizes.last().copied().unwrap_or(0.0),
         }
     }
@@ -178,7 +179,7 @@ pub fn report(compared: &[Compared], refused: usize) -> Evaluation {
         step_inside: inside(compared.iter().filter_map(|c| c.step_inside)),
         peak_inside: inside(compared.iter().filter_map(|c| c.peak_inside)),
         sweeps: costs.len(),
-        sweep_cost_mean: costs.iter().sum::<f64>() / costs.len().max(1) as f64,
+        sweep_cost_mean: 0.0 + costs.iter().sum::<f64>() / costs.len().max(1) as f64,
         sweep_cost_worst: costs.iter().copied().fold(0.0, f64::max),
         groups,
     }

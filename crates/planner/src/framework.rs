@@ -97,11 +97,6 @@ impl Family {
         self.is_megatron() || matches!(self, Self::Torchtitan | Self::MaxText)
     }
 
-    /// Gradients travel while the backward pass still runs.
-    pub fn overlaps_data_parallel(self) -> bool {
-        !matches!(self, Self::MegatronLegacy | Self::MegatronDeepspeed)
-    }
-
     /// Gradients are accumulated and reduced in 32 bits.
     pub fn reduces_in_full(self) -> bool {
         matches!(self, Self::MegatronCore | Self::Torchtitan | Self::Fsdp2 | Self::Transformers)

@@ -92,6 +92,8 @@ pub struct Job {
     pub compiled: bool,
     /// Tensor-parallel messages travel while products are computed.
     pub hides_tensor: bool,
+    /// Gradients and updated parameters travel while blocks are computed.
+    pub hides_data: bool,
     pub lora: Option<Lora>,
 }
 

@@ -54,7 +54,13 @@ impl<'a> Plan<'a> {
 
     /// What else is to be known of the plan: where it is not quite what was asked for, and what was not looked at.
     pub fn notes(&self) -> Vec<Text> {
-        let notes = [self.uneven_batch(), self.without_bf16(), self.unspread_experts()];
+        let notes = [
+            self.crowded_node(),
+            self.uneven_batch(),
+            self.without_bf16(),
+            self.unspread_experts(),
+            self.uncut_sequence(),
+        ];
         notes.into_iter().flatten().collect()
     }
 
@@ -83,12 +89,38 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// `64xH100` is one machine of 64 GPUs, whose messages take the links inside a node; whoever writes it mostly means eight.
+    fn crowded_node(&self) -> Option<Text> {
+        let cluster = &self.request.cluster;
+        let per_node = cluster.gpus_per_node.min(cluster.gpus);
+        (per_node > cluster.gpu.largest_node()).then(|| {
+            Text::new(
+                format!("按每个节点 {per_node} 张 GPU、全部由节点内链路相连估算；若每个节点 8 张，请写成“节点数x8xGPU”"),
+                format!(
+                    "estimated as nodes of {per_node} GPUs, all joined by the links inside a node; of nodes with 8 write NODESx8xGPU"
+                ),
+            )
+        })
+    }
+
+    /// What long sequences keep is more than a GPU has however the model is cut.
+    fn uncut_sequence(&self) -> Option<Text> {
+        let nearest = self.ranked.first().filter(|_| self.choice.is_none() && self.request.cluster.gpus > 1)?;
+        let kept = nearest.memory.activations + nearest.memory.logits;
+        (nearest.job.layout.micro_batch == 1 && kept > nearest.memory.allocated() / 2.0).then(|| {
+            Text::new(
+                "激活占了大半：未估算切分序列的布局（上下文并行），它们或许放得下",
+                "activations are most of it: layouts that cut the sequence (context parallelism) are not looked at, and may fit",
+            )
+        })
+    }
+
     fn unspread_experts(&self) -> Option<Text> {
         self.request.architecture.experts.filter(|_| self.request.cluster.gpus > 1).map(|_| {
             Text::new(
-                "混合专家模型：未估算专家并行（把专家分散到各 GPU）的布局，它们可能更快、更省显存",
+                "混合专家模型：未估算专家并行（把专家分散到各 GPU）的布局，它们可能更快、更省显存；拟合中没有这类模型的运行，所以区间较宽",
                 "a mixture of experts: layouts that spread experts over the GPUs (expert parallelism) are not looked at, and may be \
-                 faster and need less memory",
+                 faster and need less memory; no run of such a model is in the fit, so that the interval is wide",
             )
         })
     }

@@ -58,6 +58,7 @@ pub fn job(run: &Run, catalogue: &Catalogue) -> Result<Resolved, PlanError> {
         half_gradients: family == Family::MegatronCore && note.contains("nemo"),
         compiled: is_compiled(family, &layout, &note),
         hides_tensor: hides_tensor(family, &note),
+        hides_data: hides_data(family, &note),
         lora: whole("lora_rank", run.lora_rank)?.filter(|rank| *rank > 0).map(|rank| Lora { rank }),
     };
     job.check()?;
@@ -278,12 +279,25 @@ fn is_compiled(family: Family, layout: &Layout, note: &str) -> bool {
     !(says_not || is_cut || matches!(family, Family::Transformers | Family::Pytorch | Family::BuiltIn))
 }
 
-/// Megatron overlaps tensor-parallel messages where it is told to, which the recipes of NeMo do; XLA always does.
+/// Megatron overlaps nothing unless it is told to (`--tp-comm-overlap`, `--overlap-grad-reduce`, `--overlap-param-gather`: off by
+/// default), which the recipes of NeMo and Megatron-Bridge do.
+fn megatron_overlaps(note: &str) -> bool {
+    ["nemo", "bridge", "overlap"].iter().any(|word| note.contains(word))
+}
+
+/// XLA always overlaps tensor-parallel messages, PyTorch where it is asked to.
 fn hides_tensor(family: Family, note: &str) -> bool {
-    let says = |words: &[&str]| words.iter().any(|word| note.contains(word));
     match family {
         Family::MaxText => true,
-        Family::MegatronCore => says(&["nemo", "bridge", "overlap"]),
-        _ => says(&["async tp", "asynctp"]),
+        Family::MegatronCore => megatron_overlaps(note),
+        _ => ["async tp", "asynctp"].iter().any(|word| note.contains(word)),
+    }
+}
+
+fn hides_data(family: Family, note: &str) -> bool {
+    match family {
+        Family::MegatronLegacy | Family::MegatronDeepspeed => false,
+        Family::MegatronCore => megatron_overlaps(note),
+        _ => true,
     }
 }

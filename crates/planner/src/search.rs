@@ -62,7 +62,7 @@ impl Candidate {
 
     /// Four of five such runs need so many GiB of a card.
     pub fn needed_interval(&self) -> Interval {
-        Intervals::builtin().memory(&self.job, self.memory.needed_gib())
+        Intervals::builtin().memory(&as_kept(&self.job), self.memory.needed_gib())
     }
 
     /// Those that fit come first, then those that are tight, the fastest first; among the rest the nearest to fitting.
@@ -90,6 +90,14 @@ impl Candidate {
     pub fn missing_gib(&self) -> f64 {
         (self.memory.needed_gib() - self.job.cluster.gpu.memory_gib).max(0.0)
     }
+}
+
+/// A job as its memory is counted: replicas with the stages of ZeRO are DeepSpeed's, with its buckets and copies.
+fn as_kept(job: &Job) -> Job {
+    let is_zero = matches!(job.layout.sharding, Sharding::Zero1 | Sharding::Zero2 | Sharding::Zero3);
+    let is_here = job.layout.offload == Offload::None;
+    let family = if is_zero && is_here && job.family == Family::Pytorch { Family::Deepspeed } else { job.family };
+    Job { family, ..*job }
 }
 
 impl Request {
@@ -126,6 +134,7 @@ impl Request {
             // Layouts are compared under software of one quality; memory is counted for plain kernels all the same.
             compiled: true,
             hides_tensor: three_dimensional,
+            hides_data: true,
             lora: self.lora,
         }
     }
@@ -150,10 +159,11 @@ impl Request {
 
     pub fn estimate(&self, layout: Layout, constants: &Constants) -> Candidate {
         let job = self.job(layout);
-        let memory = memory::estimate(&job);
+        let kept = as_kept(&job);
+        let memory = memory::estimate(&kept);
         let step = time::estimate(&job, constants);
         let (needed, card) = (memory.needed_gib(), self.cluster.gpu.memory_gib);
-        let verdict = Verdict::of(needed, Intervals::builtin().memory(&job, needed).high, card);
+        let verdict = Verdict::of(needed, Intervals::builtin().memory(&kept, needed).high, card);
         Candidate { job, memory, step, fits: verdict != Verdict::DoesNotFit, verdict }
     }
 
@@ -239,13 +249,13 @@ fn shardings(model: u64, dp: u64, per_node: u64) -> Vec<Sharding> {
 }
 
 fn micro_batches(share: u64) -> Vec<u64> {
-    divisors(share).into_iter().filter(|b| *b <= 64).collect()
+    (1..=share.min(64)).filter(|b| share.is_multiple_of(*b)).collect()
 }
 
 fn divisors(n: u64) -> Vec<u64> {
     let mut small: Vec<u64> =
         (1..=n).take_while(|d| d.saturating_mul(*d) <= n).filter(|d| n.is_multiple_of(*d)).collect();
-    let mut large: Vec<u64> = small.iter().rev().map(|d| n / d).filter(|d| d * d != n).collect();
+    let mut large: Vec<u64> = small.iter().rev().map(|d| n / d).filter(|d| n / d != *d).collect();
     small.append(&mut large);
     small
 }

@@ -76,7 +76,7 @@ fn stages_that_end_one_after_the_other_hide_their_gradients() {
         let row = format!(
             r#"{{"model_name":"GPT-175B","layers":96,"hidden":12288,"heads":96,"vocab":51200,"seq_len":8192,"gpu":"H100","nodes":16,
             "gpus_per_node":8,"tp":8,"pp":4,"dp":4,"sharding":"zero1","precision":"bf16","micro_batch":1,"grad_accum":8,"recompute":"none",
-            "framework":"Megatron-Core"{more}}}"#
+            "framework":"NeMo"{more}}}"#
         );
         let explained = answer(&row).numbers().unwrap().explain.clone();
         let (_, after) = explained.split_once("data-parallel communication ").unwrap_or_default();

@@ -64,9 +64,13 @@ pub struct GpuEntry {
     pub link_gbs: f64,
     #[serde(default)]
     pub pcie_gbs: Option<f64>,
-    /// What large products reach of the data sheet's rate.
+    /// What large products reach of the data sheet's 16-bit rate in a training: nine tenths of the largest that was measured, where
+    /// that is public (docs/planner.md has the table), an estimate elsewhere.
     #[serde(default)]
     pub gemm_fraction: Option<f64>,
+    /// The board's power, where that is what bounds its 16-bit products.
+    #[serde(default)]
+    pub watts: Option<f64>,
     #[serde(default)]
     pub node_gbps_per_gpu: Option<f64>,
     #[serde(default)]
@@ -86,6 +90,8 @@ pub struct Gpu {
     pub link_bytes_per_s: f64,
     pub pcie_bytes_per_s: f64,
     pub gemm_fraction: f64,
+    #[serde(default)]
+    pub watts: Option<f64>,
     /// The usual network of nodes with this GPU.
     pub usual_gbps: f64,
 }
@@ -111,6 +117,7 @@ impl GpuEntry {
             link_gbs: link_gbs.unwrap_or(31.5),
             pcie_gbs: None,
             gemm_fraction: None,
+            watts: None,
             node_gbps_per_gpu: None,
             note: None,
         };
@@ -136,6 +143,7 @@ impl GpuEntry {
             link_bytes_per_s: self.link_gbs * 1e9,
             pcie_bytes_per_s: self.pcie_gbs.unwrap_or(31.5) * 1e9,
             gemm_fraction: self.gemm_fraction.unwrap_or(0.7),
+            watts: self.watts,
             usual_gbps: self.node_gbps_per_gpu.unwrap_or(100.0),
         }
     }
@@ -159,6 +167,16 @@ impl Gpu {
             Arithmetic::Full | Arithmetic::Tf32 | Arithmetic::Half => true,
             Arithmetic::Eight => bits <= 8 || self.fp8_flops > self.bf16_flops,
             Arithmetic::Four => bits <= 4 || self.fp4_flops > self.fp8_flops,
+        }
+    }
+
+    /// GPUs of the largest machine that its links join: a DGX-2 has 16, the NVLink domain of a GB200 72; TPUs are joined by the
+    /// thousand.
+    pub fn largest_node(&self) -> u64 {
+        match self.generation {
+            Generation::Tpu | Generation::Other => u64::MAX,
+            Generation::Blackwell => 72,
+            _ => 16,
         }
     }
 
@@ -207,7 +225,7 @@ pub(super) fn find(entries: &[GpuEntry], name: &str, memory_gib: Option<f64>) ->
     match nearest.or(exact) {
         Some(entry) => {
             let mut gpu = entry.numbers();
-            if let Some(gib) = memory_gib.filter(|gib| *gib > 1.0 && gib.is_finite()) {
+            if let Some(gib) = memory_gib.filter(|gib| *gib > 0.0 && gib.is_finite()) {
                 gpu.memory_gib = gib;
             }
             Ok(gpu)

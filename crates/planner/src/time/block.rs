@@ -53,7 +53,10 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
     let reductions =
         if job.layout.tp > 1 { 4.0 + if job.layout.recompute == Recompute::Full { 2.0 } else { 0.0 } } else { 0.0 };
     let message = job.precision.gathered_activation_bytes() * tokens * h;
-    let tensor = reductions * collective::tensor(job, rates).all_reduce(message) * rates.tensor_visible;
+    let group = collective::tensor(job, rates);
+    // Where the sequence is cut between the blocks, an all-reduce is a reduce-scatter and an all-gather: as many bytes, begun twice.
+    let joined = if job.layout.sequence_parallel { 2.0 * group.gather(message) } else { group.all_reduce(message) };
+    let tensor = reductions * joined * rates.tensor_visible;
     let ring = ring_attention(job, rates, tokens, kv / tp);
     let experts = expert_exchange(job, rates, tokens);
     // Where launches are the limit, every reduction waits for the slowest processor of its group.

@@ -60,6 +60,12 @@ pub struct Rates {
 /// having it for a fit: the three of torchtitan, 8 B and 70 B on H100, are met within 9 %.
 const CASTS_BY_ROW: f64 = 3.3;
 
+/// 16-bit products per joule of chips of TSMC's 4N and 4NP: what the catalogue says of an H100 SXM, 0.72 of 989.4 TFLOP/s, over its
+/// 700 W. A B200 has twice the units of the same process on 1,000 W: its clock falls until they are paid for (an H200 that is held
+/// at half of that, 500 W, sustains 570 TFLOP/s, so that two of them make 1,140). Attention draws less; what Blackwell makes of 8 and
+/// 4 bits is known from runs.
+const PRODUCTS_PER_JOULE: f64 = 0.72 * 989.4e12 / 700.0;
+
 fn breed(constants: &Constants, generation: Generation) -> Breed {
     let index = match generation {
         Generation::Pascal | Generation::Volta | Generation::Turing => 0,
@@ -77,14 +83,17 @@ impl Rates {
         let gpu = &job.cluster.gpu;
         let habit = constants.habits.get(job.family.index()).copied().unwrap_or(crate::constants::Habit::START);
         let own = breed(constants, gpu.generation);
-        let fraction = gpu.gemm_fraction * (c.gemm + habit.gemm + own.gemm).exp();
-        let half = gpu.bf16_flops * fraction;
+        let free = gpu.bf16_flops * gpu.gemm_fraction * (c.gemm + habit.gemm + own.gemm).exp();
+        let half = gpu.watts.map_or(free, |watts| {
+            let hopper = breed(constants, Generation::Hopper);
+            free.min(watts * PRODUCTS_PER_JOULE * (c.gemm + habit.gemm + hopper.gemm).exp())
+        });
         let promised = gpu.peak(job.precision.arithmetic()) / gpu.bf16_flops;
         let linear = match job.precision.arithmetic() {
             Arithmetic::Half => half,
             Arithmetic::Full | Arithmetic::Tf32 => half * promised * c.tf32.exp(),
-            Arithmetic::Eight => half * (promised * (c.eight + own.eight).exp()).max(1.0),
-            Arithmetic::Four => half * (promised * (c.four + own.eight).exp()).max(1.0),
+            Arithmetic::Eight => free * (promised * (c.eight + own.eight).exp()).max(1.0),
+            Arithmetic::Four => free * (promised * (c.eight + own.eight + c.four).exp()).max(1.0),
         };
         let autocast = job.precision.casts_parameters() && !job.compiled;
         // What a processor computes by itself is started by nobody, and needs no width to be filled.
@@ -96,7 +105,7 @@ impl Rates {
             half_tokens: started((c.half_tokens + own.half_tokens).exp()),
             half_width: started(c.half_width.exp()),
             misaligned: c.misaligned.exp(),
-            flash: half
+            flash: free
                 * (c.flash + habit.flash + own.flash).exp()
                 * if job.precision.activation_bytes() > 2.0 { c.full_attention.exp() } else { 1.0 },
             flash_backward: c.flash_backward.exp(),

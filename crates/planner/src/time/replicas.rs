@@ -28,14 +28,32 @@ impl Job {
 }
 
 /// Parameters whose gradients this GPU sends.
-fn local_params(job: &Job) -> f64 {
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// To all replicas.
+    common: f64,
+    /// Of its own experts, to the ranks that hold the same ones.
+    routed: f64,
+}
+
+fn local_params(job: &Job) -> Sent {
     let cut = (job.layout.tp * job.layout.pp) as f64;
-    let all = job.architecture.params() as f64 / cut;
+    let a = &job.architecture;
     if let Some(lora) = job.lora {
-        let a = &job.architecture;
-        return (lora.rank * 2 * 4 * a.hidden * a.layers) as f64 / cut;
+        return Sent { common: (lora.rank * 2 * 4 * a.hidden * a.layers) as f64 / cut, routed: 0.0 };
     }
-    all
+    if job.layout.ep <= 1 {
+        return Sent { common: a.params() as f64 / cut, routed: 0.0 };
+    }
+    let routed = a.routed_params() as f64 / cut;
+    Sent { common: a.params() as f64 / cut - routed, routed: routed / job.layout.ep as f64 }
+}
+
+/// The ranks with the same experts: as many as all replicas have copies of them.
+fn same_experts(job: &Job, rates: &Rates) -> RankGroup {
+    let ep = job.layout.ep.max(1);
+    let copies = (job.layout.dp.saturating_mul(job.layout.cp) / ep).max(1);
+    RankGroup::of(&job.cluster, rates, copies, job.layout.tp.saturating_mul(ep))
 }
 
 fn shard_group(job: &Job, rates: &Rates) -> RankGroup {
@@ -48,7 +66,7 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
     if !job.layout.sharding.gathers_parameters() {
         return (micro_batch, 0.0);
     }
-    let group = shard_group(job, rates);
+    let (group, sent) = (shard_group(job, rates), local_params(job));
     let weights = job.architecture.params() as f64 / (job.layout.tp * job.layout.pp) as f64;
     let element = match job.precision {
         Precision::Fp32 | Precision::Tf32 => 4.0,
@@ -65,7 +83,7 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
     let blocks = job.architecture.layers as f64 / job.layout.pp as f64 + 1.0;
     let each = |bytes: f64| group.gather(bytes / blocks) * blocks;
     let once = if job.family == Family::Fsdp2 { job.layout.accumulation as f64 } else { 1.0 };
-    let traffic = gathers * each(element * weights) + each(gradient_bytes(job) * local_params(job)) / once;
+    let traffic = gathers * each(element * weights) + each(gradient_bytes(job) * sent.common) / once;
     let together = smooth_max(micro_batch, traffic, rates.hiding);
     (together, together - micro_batch)
 }
@@ -78,11 +96,19 @@ struct Traffic {
 }
 
 fn once_a_step(job: &Job, rates: &Rates) -> Traffic {
-    let bytes = gradient_bytes(job) * local_params(job);
-    let group = collective::data(job, rates);
+    let (sent, element) = (local_params(job), gradient_bytes(job));
+    let bytes = element * (sent.common + sent.routed);
+    let (group, experts) = (collective::data(job, rates), same_experts(job, rates));
+    let gathered = |element: f64| {
+        group.gather(element * sent.common)
+            + if sent.routed > 0.0 { experts.gather(element * sent.routed) } else { 0.0 }
+    };
     let (gradients, parameters) = match job.layout.sharding {
-        Sharding::Ddp => (group.all_reduce(bytes), 0.0),
-        Sharding::Zero1 | Sharding::Zero2 => (group.gather(bytes), group.gather(2.0 * local_params(job))),
+        Sharding::Ddp => {
+            let routed = if sent.routed > 0.0 { experts.all_reduce(element * sent.routed) } else { 0.0 };
+            (group.all_reduce(element * sent.common) + routed, 0.0)
+        }
+        Sharding::Zero1 | Sharding::Zero2 => (gathered(element), gathered(2.0)),
         Sharding::Hybrid(size) => {
             let copies = job.layout.dp.div_ceil(size.max(1));
             let across = RankGroup::of(&job.cluster, rates, copies, size.saturating_mul(job.layout.tp * job.layout.cp));
@@ -96,7 +122,7 @@ fn once_a_step(job: &Job, rates: &Rates) -> Traffic {
 /// What of it a step pays, after hiding: gradients behind the backward pass, parameters behind the forward pass of the next.
 pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
     let Traffic { gradients, parameters } = once_a_step(job, rates);
-    if !job.family.overlaps_data_parallel() {
+    if !job.hides_data {
         return gradients + parameters;
     }
     let backward = if job.layout.recompute == Recompute::Full { 3.0 / 4.0 } else { 2.0 / 3.0 };

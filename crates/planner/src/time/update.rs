@@ -11,13 +11,17 @@ pub fn seconds(job: &Job, rates: &Rates) -> f64 {
 
 fn on_gpu(job: &Job, rates: &Rates) -> f64 {
     let cut = (job.layout.tp * job.layout.pp) as f64;
+    // Experts are spread over their own ranks, and their states over the ranks that hold the same ones: over all replicas in the end.
     let owned = match job.layout.sharding {
         Sharding::Ddp => 1.0,
         other => other.group(job.layout.dp as f64),
     };
+    let a = &job.architecture;
+    let routed = if job.layout.sharding == Sharding::Ddp { a.routed_params() as f64 } else { 0.0 };
+    let held = a.params() as f64 - routed * (1.0 - 1.0 / job.layout.ep.max(1) as f64);
     let trained = if job.lora.is_some() { 0.02 } else { 1.0 };
     let width = if job.precision == Precision::PureBf16 { 0.6 } else { 1.0 };
-    job.architecture.params() as f64 * trained / cut / owned * rates.update_bytes * width / rates.stream
+    held * trained / cut / owned * rates.update_bytes * width / rates.stream
 }
 
 /// Bytes per second of an update on the processors of a node, and of its NVMe drives; both shared by its GPUs.
