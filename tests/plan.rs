@@ -5,16 +5,18 @@ use std::fs;
 use crate::support::{Place, Run};
 
 /// Words of a question, and whether it has an answer.
-const ANSWERED: [&[&str]; 6] = [
+const ANSWERED: [&[&str]; 8] = [
     &["--model", "gpt2", "--gpus", "8xA100-80G"],
     &["--model", "llama2-7b", "--gpus", "4x8xA100-80G", "--network", "100Gbps", "--top", "3"],
     &["--model", "llama3-70b", "--gpus", "8xRTX-4090"],
     &["scale", "--nodes-list", "2", "4"],
     &["scale", "--model", "llama2-7b", "--gpus", "8xH100", "--sharding", "fsdp_full", "--nodes-list", "2"],
     &["--model", "gpt2", "--gpus", "8xV100", "--global-batch", "100", "--top", "1"],
+    &["--model", "gpt2", "--gpus", "64xH100", "--top", "1"],
+    &["--model", "gpt2", "--gpus", "8xA100-80G", "--global-batch", "1099511627776", "--top", "1"],
 ];
 
-const REFUSED: [&[&str]; 27] = [
+const REFUSED: [&[&str]; 32] = [
     &[],
     &["--model", "gtp2"],
     &["--model", "gpt2", "--gpus", "0xA100"],
@@ -42,12 +44,19 @@ const REFUSED: [&[&str]; 27] = [
     &["--model", "gpt2", "--layers", "3"],
     &["--model", "gpt2", "--gpus", "8xA100", "--precision", "fp8"],
     &["scale", "--model", "gpt2", "--global-batch", "64"],
+    &["--layers", "-3", "--hidden", "64", "--heads", "1"],
+    &["--model", "gpt2", "--gpu-memory", "0"],
+    &["--model", "gpt2", "--gpu-memory", "nan"],
+    &["--model", "gpt2", "--zone-rtt", "1e300"],
+    &["calibrate", "--runs", "absurd.json"],
 ];
 
 fn prepared() -> Place {
     let place = Place::new();
     place.file("broken.json", "{\"rows\": [");
     place.file("empty.json", "{\"rows\": []}");
+    let run = r#"{"model_name": "gpt2", "seq_len": 1024, "gpu": "A100-80", "gpus": 8, "micro_batch": 1, "step_time_s": 1e-7}"#;
+    place.file("absurd.json", format!("{{\"rows\": [{run}]}}"));
     let latin1 = place.file("latin1.json", "");
     fs::write(latin1, b"{\"model_type\": \"caf\xe9\"}").unwrap();
     place

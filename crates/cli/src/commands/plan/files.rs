@@ -46,13 +46,16 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), PlanR
 /// The constants of a calibration, or why they are not taken.
 fn calibrated(text: &str) -> Result<Constants, Text> {
     let stored: Calibration = serde_json::from_str(text).map_err(|error| reason::of_json(&error))?;
-    if stored.version == MODEL {
-        return Ok(stored.constants);
+    if stored.version != MODEL {
+        return Err(Text::new(
+            "它由另一版本的规划器学得，其常数在本版本中含义不同",
+            "another version of the planner has learned it, and its constants mean something else in this one",
+        ));
     }
-    Err(Text::new(
-        "它由另一版本的规划器学得，其常数在本版本中含义不同",
-        "another version of the planner has learned it, and its constants mean something else in this one",
-    ))
+    if !stored.constants.are_plausible() {
+        return Err(Text::new("其中的常数不属于任何集群", "its constants are those of no cluster"));
+    }
+    Ok(stored.constants)
 }
 
 /// Rows of a file of runs; a file that is a plain list will do.
@@ -126,5 +129,9 @@ mod tests {
             assert!(calibrated(&file(version)).unwrap_err().en.contains("another version"), "{version}");
         }
         assert!(calibrated("{}").is_err());
+        for odd in ["1e300", "-1e300"] {
+            let broken = file(MODEL).replacen("\"gemm\":", &format!("\"gemm\":{odd},\"was\":"), 1);
+            assert!(calibrated(&broken).unwrap_err().en.contains("no cluster"), "{odd}");
+        }
     }
 }

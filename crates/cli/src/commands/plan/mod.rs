@@ -26,7 +26,7 @@ use crate::{exit_code, speech};
 /// Names the strategy to use and why, shows memory per GPU by term, predicted step time and throughput, the ranked
 /// alternatives, and what does not fit.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, allow_negative_numbers = true)]
 #[command(after_help = "Example: fermi plan --model llama2-7b --gpus 4x8xA100-80G --network 100Gbps")]
 pub struct PlanFlags {
     #[command(subcommand)]

@@ -280,8 +280,8 @@ impl Shown<'_> {
         let way_out = self.remedies.iter().find(|m| m.fits).map_or_else(
             || {
                 Text::new(
-                    "以下办法都不够，需要显存大得多的 GPU",
-                    "None of the ways below is enough: it takes GPUs with far more memory",
+                    "以下办法都不够，需要显存大得多的 GPU，或更短的序列",
+                    "None of the ways below is enough: it takes GPUs with far more memory, or shorter sequences",
                 )
             },
             |m| {

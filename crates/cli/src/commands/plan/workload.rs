@@ -22,6 +22,10 @@ use crate::connection::ServerFlags;
 const NAMED: [&str; 2] = ["model", "model_config"];
 const USUAL_GPUS: &str = "1xA100-80";
 const USUAL_ZONE_RTT: f64 = 10.0;
+/// In milliseconds: what lies beyond is no link between machines that train together.
+const LONGEST_RTT: f64 = 60_000.0;
+/// In GiB: what no GPU has.
+const LARGEST_GPU: f64 = 100_000.0;
 const USUAL_PRECISION: &str = "bf16";
 const USUAL_OPTIMIZER: &str = "adamw";
 
@@ -151,11 +155,16 @@ impl WorkloadFlags {
             zone_network: self.zone_network.as_deref(),
             zone_rtt_ms: self.zone_rtt,
         };
-        if !self.zone_rtt.is_finite() {
+        if self.zone_rtt.is_nan() || self.zone_rtt > LONGEST_RTT {
             return Err(PlanError::too_large("zone-rtt").into());
         }
         if self.zone_rtt < 0.0 {
             return Err(PlanError::zero("zone-rtt").into());
+        }
+        match self.gpu_memory {
+            Some(gib) if gib > LARGEST_GPU => return Err(PlanError::too_large("gpu-memory").into()),
+            Some(gib) if gib.is_nan() || gib <= 0.0 => return Err(PlanError::zero("gpu-memory").into()),
+            _ => {}
         }
         let mut machines = machines::parse(&self.gpus, catalogue, own, links)?;
         if self.host_memory.is_some_and(|gib| !(gib.is_finite() && gib > 0.0)) {
