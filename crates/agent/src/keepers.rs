@@ -190,7 +190,8 @@ mod tests {
         let held = open(&lock).unwrap();
         held.try_lock().unwrap();
         let me = stale::Keeper::of(std::process::id().cast_signed()).unwrap();
-        let note = LiveRun { run: "r".into(), boot: procfs::boot_id().unwrap(), keepers: vec![me], cgroup: None };
+        let (boot, on) = (procfs::boot_id().unwrap(), stale::NoteHost::here());
+        let note = LiveRun { run: "r".into(), boot, on, keepers: vec![me], cgroup: None };
         note.write(&notes).unwrap();
         std::fs::remove_file(&lock).unwrap();
         assert_eq!(life("r", &lock, &notes), Life::Alive);

@@ -17,7 +17,7 @@ use fermi_process::clock;
 use fermi_process::output::{Dropped, Pump, Tails};
 use fermi_process::procfs;
 use fermi_process::spent;
-use fermi_process::stale::{Keeper, LiveRun};
+use fermi_process::stale::{Keeper, LiveRun, NoteHost};
 use fermi_process::sweep::{self, Swept};
 
 use super::checkpoint_watch::CheckpointWatch;
@@ -113,6 +113,7 @@ impl Executor {
         let note = LiveRun {
             run: self.bundle.run_id.clone(),
             boot: procfs::boot_id()?,
+            on: NoteHost::here(),
             keepers: vec![Keeper::of(warden)?, Keeper::of(nix::unistd::getpid().as_raw())?],
             cgroup: self.cgroup.as_ref().map(|cgroup| cgroup.folder().to_owned()),
         };
