@@ -41,7 +41,7 @@ fn file(folder: &Path, environment: &EnvironmentId) -> Option<PathBuf> {
 }
 
 fn lines(path: &Path) -> Vec<Line> {
-    let text = fs::read(path).unwrap_or_default();
+    let text = fermi_named_file::read_plain(path).unwrap_or_default();
     // A line that was cut by a crash is no loss.
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }

@@ -362,7 +362,7 @@ fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerEr
 fn client_secret(file: &Path) -> Result<String, ServerError> {
     refuse_if_open(file, 0o600)?;
     let unreadable = |source: io::Error| ServerError::ClientSecret { file: file.to_owned(), source };
-    let text = fermi_named_file::read_text(file).map_err(unreadable)?;
+    let text = fermi_named_file::read_plain_text(file).map_err(unreadable)?;
     match text.trim() {
         "" => Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is empty"))),
         secret => Ok(secret.to_owned()),

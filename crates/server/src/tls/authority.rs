@@ -2,13 +2,13 @@
 //! agents are given.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use fermi_domain::access::Fingerprint;
+use fermi_named_file::read_plain_text;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     SanType,
@@ -56,7 +56,14 @@ impl Authority {
     /// The one of this folder; made where there is none.
     pub fn open(folder: &Path, now_s: u64) -> io::Result<Self> {
         let (certificate_file, key_file) = (folder.join(CERTIFICATE), folder.join(KEY));
-        let known = (fs::read_to_string(&certificate_file), fs::read_to_string(&key_file));
+        let known = (read_plain_text(&certificate_file), read_plain_text(&key_file));
+        for (name, read) in [(CERTIFICATE, &known.0), (KEY, &known.1)] {
+            if let Err(error) = read
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(io::Error::new(error.kind(), format!("{name}: {error}")));
+            }
+        }
         if let (Ok(pem), Ok(key)) = known {
             let key = KeyPair::from_pem(&key).map_err(|error| io::Error::other(format!("{KEY}: {error}")))?;
             let certificate = CertificateDer::from_pem_slice(pem.as_bytes())
@@ -154,6 +161,7 @@ impl Issue {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -176,6 +184,10 @@ mod tests {
         fs::remove_file(folder.path().join(KEY)).unwrap();
         let half = Authority::open(folder.path(), 1_800_000_000).unwrap_err();
         assert!(half.to_string().contains("authority.pem has no counterpart"), "{half}");
+        // A pipe in which nobody writes.
+        nix::unistd::mkfifo(&folder.path().join(KEY), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let pipe = Authority::open(folder.path(), 1_800_000_000).unwrap_err();
+        assert!(pipe.to_string().starts_with("authority.key: it is neither a file"), "{pipe}");
     }
 
     #[test]

@@ -195,8 +195,9 @@ impl Source {
         let unfit = |path: &Path, reason| CertificateProblem::Unfit { path: path.to_owned(), reason };
         match self {
             Self::Files { certificate, key } => {
-                let chain = fermi_named_file::read(certificate).map_err(|source| unreadable(certificate, source))?;
-                let secret = fermi_named_file::read(key).map_err(|source| unreadable(key, source))?;
+                let chain =
+                    fermi_named_file::read_plain(certificate).map_err(|source| unreadable(certificate, source))?;
+                let secret = fermi_named_file::read_plain(key).map_err(|source| unreadable(key, source))?;
                 certificate::read(&chain, &secret, provider).map_err(|reason| {
                     let path = if reason == NoCertificate::NoKey { &*key } else { &*certificate };
                     unfit(path, reason)
@@ -205,7 +206,7 @@ impl Source {
             Self::Own { authority, folder, listen, allowed_hosts, issue } => {
                 let (path, now_s) = (folder.join(SERVED), now_s());
                 let names = names::of_server(*listen, allowed_hosts);
-                let kept = std::fs::read_to_string(&path).ok();
+                let kept = fermi_named_file::read_plain_text(&path).ok();
                 let kept = kept.and_then(|text| Some((Issue::read(&text)?, text)));
                 // One of an authority of before, as after a restore, vouches for nothing.
                 let kept = kept.filter(|(issue, text)| !issue.is_over(&names, now_s) && authority.has_issued(text));
