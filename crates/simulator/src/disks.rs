@@ -26,8 +26,8 @@ impl World {
         folder.older_pass = None;
     }
 
-    /// The server has welcomed the agent with the proposed seal. On a full disk the proposal stays there; a credential that is
-    /// issued at that moment is taken for kept, which a real disk does not promise.
+    /// The server has welcomed the agent with the proposed seal. On a full disk the proposal stays there, and a credential that
+    /// was issued is lost with the agent's process.
     pub(crate) fn confirm_seal(&mut self, index: usize, credential: Option<String>) {
         let is_full = self.is_full(self.agents[index].machine);
         let folder = &mut self.agents[index].folder;
@@ -38,7 +38,7 @@ impl World {
             ..Pass::default()
         };
         if is_full {
-            folder.older_pass.get_or_insert(before).credential = folder.pass.credential.clone();
+            folder.older_pass.get_or_insert(before);
         } else {
             folder.older_pass = None;
         }

@@ -89,11 +89,13 @@ pub enum Impostor {
     NameKept,
     /// Its data folder is a copy of the one that belongs to the environment.
     Copy,
+    /// It would be given a credential, and its disk takes none: it has proposed no seal, though it has had one before.
+    CannotKeep,
 }
 
 /// Decides who speaks for an environment.
 pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<'_>) -> Admission {
-    let Some(known) = known else { return Admission::Register };
+    let Some(known) = known else { return register(hello) };
     // The agent that was restarted in place of one that was killed comes a moment later: its connection ends with it.
     if standing.is_answering {
         return Admission::Refuse(Impostor::NameTaken);
@@ -110,9 +112,18 @@ pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<
         (false, false) if standing.is_by_join_token && !standing.is_lost && known.is_kept() => {
             Admission::Refuse(Impostor::NameKept)
         }
-        (false, _) => Admission::Register,
+        (false, _) => register(hello),
         (true, true) => Admission::Refuse(Impostor::Copy),
         (true, false) => Admission::Refuse(Impostor::NameHeld),
+    }
+}
+
+/// A new agent under a name. What it is given with the welcome must outlive its next start: were it told of a credential that
+/// it cannot write down, it would come back with the one of before and be taken for another.
+fn register(hello: &Introduction<'_>) -> Admission {
+    match hello.seal.is_some() && hello.next_seal.is_none() {
+        true => Admission::Refuse(Impostor::CannotKeep),
+        false => Admission::Register,
     }
 }
 
@@ -149,14 +160,14 @@ impl Introduction<'_> {
         seal.is_some_and(|seal| self.next_seal == Some(seal) || self.pending_seals.iter().any(|known| known == seal))
     }
 
-    /// Whether a credential is to be issued to an agent that was admitted: it can keep one, and does not show the one that
-    /// is known, or shall have another.
+    /// Whether a credential is to be issued to an agent that was admitted: it can keep one, which it has shown by a proposal
+    /// that is on its disk, and does not show the one that is known, or shall have another. Should the welcome be lost, or the
+    /// disk be full by then, the proposal is what it is known by.
     pub fn needs_credential(&self, known: Option<&Identity>, admission: Admission) -> bool {
-        let can_keep = self.seal.is_some() || self.next_seal.is_some();
         let is_shown =
             self.credential.is_some() && known.and_then(|known| known.credential.as_deref()) == self.credential;
         let must_renew = known.is_some_and(|known| known.must_renew);
-        can_keep && (admission == Admission::Register || !is_shown || must_renew)
+        self.next_seal.is_some() && (admission == Admission::Register || !is_shown || must_renew)
     }
 }
 
@@ -343,6 +354,28 @@ mod tests {
         let again = admit(Some(&kept), busy, &HELLO);
         assert_eq!(again, Admission::Return { is_new_boot: false });
         assert!(HELLO.needs_credential(Some(&kept), again));
+    }
+
+    /// Its credential of before is not the one that is known, and after its next start it would show that one again.
+    #[test]
+    fn an_agent_that_cannot_keep_a_credential_is_registered_once_it_can() {
+        let full = Introduction { credential: Some("of before"), next_seal: None, ..HELLO };
+        let cannot = Admission::Refuse(Impostor::CannotKeep);
+        for known in [None, Some(&known()), Some(&Identity::revoked(1))] {
+            assert_eq!(admit(known, Standing::default(), &full), cannot, "{known:?}");
+            let later = Introduction { next_seal: Some("s2"), ..full };
+            assert_eq!(admit(known, Standing::default(), &later), Admission::Register, "{known:?}");
+            let old = Introduction { credential: None, seal: None, next_seal: None, ..HELLO };
+            assert_eq!(admit(known, Standing::default(), &old), Admission::Register, "of a release without seals");
+        }
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        assert_eq!(admit(Some(&known()), busy, &full), Admission::Refuse(Impostor::NameHeld));
+        let own = Introduction { next_seal: None, ..HELLO };
+        let back = admit(Some(&known()), busy, &own);
+        assert_eq!(back, Admission::Return { is_new_boot: false }, "the old seal holds");
+        let renewed = Identity { must_renew: true, ..known() };
+        assert!(!own.needs_credential(Some(&renewed), back), "another one is issued when the disk takes it");
+        assert!(HELLO.needs_credential(Some(&renewed), back));
     }
 
     #[test]

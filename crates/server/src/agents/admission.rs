@@ -36,6 +36,10 @@ pub enum AdmissionRefusal {
     Copy {
         name: String,
     },
+    /// The agent's disk does not take what it would be known by.
+    CannotKeep {
+        name: String,
+    },
     /// A number that no machine has.
     TooMuch {
         /// The field of the hello.
@@ -73,6 +77,7 @@ impl Explained for AdmissionRefusal {
             Self::NameHeld { .. } => "name_held",
             Self::NameKept { .. } => "name_kept",
             Self::Copy { .. } => "data_folder_copied",
+            Self::CannotKeep { .. } => "credential_not_kept",
             Self::TooMuch { .. } => "too_much",
             Self::UnfitText { .. } => "text_invalid",
             Self::TokenNeeded { .. } => "token_needed",
@@ -121,6 +126,13 @@ impl Explained for AdmissionRefusal {
                 format!(
                     "this data folder is a copy of that of {name}: its own agent has come since, or it belongs to \
                      another machine"
+                ),
+            ),
+            Self::CannotKeep { name } => Text::new(
+                format!("该代理要重新登记为 {name}，但它的数据目录现在写不进去，无法保存凭证"),
+                format!(
+                    "this agent would be registered anew as {name}, and its data folder cannot be written to, so that it \
+                     could not keep its credential"
                 ),
             ),
             Self::NameTaken { name } => Text::new(
@@ -189,12 +201,18 @@ impl Explained for AdmissionRefusal {
             ),
             Self::Copy { name } => Hint::new(
                 format!(
-                    "换用新的 --data-dir 和另一个 --name；若要用这台机器代替 {name}，运行 fermi env replace {name}"
+                    "换用新的 --data-dir 和另一个 --name；若要用这台机器代替 {name}，运行 fermi env replace {name}；\
+                     若服务器的数据目录是手工放回的旧目录，先停止服务器并运行 fermi server restore --here"
                 ),
                 format!(
                     "use a new --data-dir and another --name; to put this machine in the place of {name}, run \
-                     `fermi env replace {name}`"
+                     `fermi env replace {name}`; if the server's data folder is an older one that was put back by hand, stop \
+                     the server and run `fermi server restore --here` first"
                 ),
+            ),
+            Self::CannotKeep { .. } => Hint::new(
+                "请在代理的机器上为 --data-dir 腾出空间；代理会自动重试",
+                "make room for --data-dir on the agent's machine; the agent tries again by itself",
             ),
             Self::NameTaken { .. } => {
                 Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")

@@ -132,7 +132,9 @@ pub fn register(
     let FixedPlace { zone, labels } = place.over(hello.zone.clone(), hello.labels.clone());
     (registration.environment.zone, registration.environment.labels) = (zone, labels.clone());
     registration.labels = labels;
-    registration.identity = Some(Identity { place, ..Identity::after(&introduction, credential) });
+    // One that an operator wants and that the agent cannot keep now is issued at a later hello.
+    let must_renew = issued.is_none() && identity.is_some_and(|identity| identity.must_renew);
+    registration.identity = Some(Identity { place, must_renew, ..Identity::after(&introduction, credential) });
     let row = tx.register_environment(&registration, *now_ms)?;
     let (name, id) = (&row.environment.name, row.environment.id.clone());
     let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
@@ -149,6 +151,7 @@ fn refusal(impostor: Impostor, name: &str) -> AdmissionRefusal {
         Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
         Impostor::NameKept => AdmissionRefusal::NameKept { name },
         Impostor::Copy => AdmissionRefusal::Copy { name },
+        Impostor::CannotKeep => AdmissionRefusal::CannotKeep { name },
     }
 }
 
