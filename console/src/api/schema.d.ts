@@ -8262,7 +8262,7 @@ export interface components {
         };
         /** @description How much there is of a kind, and how long it is kept. */
         KeptKind: {
-            /** @description `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`. */
+            /** @description `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`; on machines `sources` or `outputs`. */
             kind: string;
             name: components["schemas"]["Text"];
             /** Format: int64 */

@@ -42,7 +42,7 @@ use crate::probe;
 use crate::retention;
 use crate::run_as;
 use crate::run_registry::{AgentEffect, AgentInput, JournalTaken, RunRegistry};
-use crate::sample::{LiveRuns, Sampler};
+use crate::sample::{KeptNote, LiveRuns, Sampler};
 use crate::trace;
 use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader, WelcomedAs, journal_tells_all};
 use crate::wake::{self, Beat, Pulse};
@@ -85,7 +85,8 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     if data.is_copy {
         tracing::warn!(folder = %options.data_dir.display(), "the data folder is a copy; this agent is another one");
     }
-    retention::start(options.data_dir.clone())?;
+    let kept = KeptNote::default();
+    retention::start(options.data_dir.clone(), kept.clone())?;
     // Should both keepers of a run die at once, what they held comes back to us and is reaped.
     sweep::become_subreaper()?;
     let (events, inbox) = channel();
@@ -127,7 +128,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     };
     let link_events = events.clone();
     let (outbox, link) = link::start(dialer, move |news| drop(link_events.send(Event::Link(news))))?;
-    start_sampler(Sampler::new(gpus, shared.live.clone()), shared.pulse.clone(), outbox.clone())?;
+    start_sampler(Sampler::new(gpus, shared.live.clone(), kept), shared.pulse.clone(), outbox.clone())?;
     let wakes = events.clone();
     wake::start(stop.clone(), move || drop(wakes.send(Event::Woken)))?;
     let preflights = Preflights::new(options.data_dir.clone());
@@ -386,7 +387,8 @@ impl<T: Fn(AgentNews)> Agent<T> {
     /// Takes in the runs of a server's cluster as a new agent would. Another server's runs are strangers: they go on, and are
     /// nothing to this one.
     fn move_to(&mut self, name: &str) -> Result<(), AgentError> {
-        for known in self.registry.known() {
+        let before = std::mem::take(&mut self.registry);
+        for known in before.known() {
             for uploader in [&self.journals, &self.streams] {
                 uploader.order(UploadOrder::Drop(known.run.clone()));
             }
@@ -395,8 +397,10 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.assignments.clear();
         self.unwatched.clear();
         let folder = self.data.cluster(name);
-        self.registry = RunRegistry::default();
         let found = adopt(&folder, &mut self.registry)?;
+        if self.cluster.as_ref().is_some_and(|cluster| cluster.name == name) {
+            self.registry.keep_unstarted(before);
+        }
         self.cluster = Some(folder);
         // Without it the next hello names no runs, and the welcome finds them all the same.
         let _ = self.data.remember_cluster(name);

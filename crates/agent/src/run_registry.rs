@@ -91,6 +91,19 @@ impl RunRegistry {
         self.runs.insert(run, state);
     }
 
+    /// After what is on disk was taken in anew. A hello has named what had not come to a start yet, and of what was refused while
+    /// the disk was full there is nothing on it: such runs never start, and the server is told so.
+    pub fn keep_unstarted(&mut self, before: Self) {
+        for (run, state) in before.runs {
+            let state = match state {
+                RunState::Fenced(_) | RunState::Preparing | RunState::Never => RunState::Never,
+                RunState::Failed(_) => state,
+                RunState::Alive | RunState::Over(_) => continue,
+            };
+            self.runs.entry(run).or_insert(state);
+        }
+    }
+
     /// What a hello says.
     pub fn known(&self) -> Vec<KnownRun> {
         let alive = |state: &RunState| match state {
@@ -311,6 +324,24 @@ mod tests {
         assert_eq!(registry.on(launch(RUN)), [gone(RUN)]);
         assert_eq!(registry.on(AgentInput::Forget(key(RUN))), [AgentEffect::Delete(key(RUN))]);
         assert_eq!(registry.known(), []);
+    }
+
+    /// An older state of the server's database was put back, and the agent looks at its disk anew.
+    #[test]
+    fn what_was_named_and_never_started_is_told_after_the_runs_were_taken_in_anew() {
+        let mut before = RunRegistry::default();
+        alive(&mut before, RUN);
+        before.on(launch("task-2-g1-n0-i1"));
+        before.on(AgentInput::Kill(key("task-3-g1-n0-i1")));
+        let named: Vec<String> = before.known().iter().map(|known| known.run.to_string()).collect();
+        assert_eq!(named, [RUN, "task-2-g1-n0-i1", "task-3-g1-n0-i1"]);
+        let mut registry = RunRegistry::default();
+        registry.found(key(RUN), FoundRun::Alive);
+        registry.keep_unstarted(before);
+        let never = [gone("task-2-g1-n0-i1"), gone("task-3-g1-n0-i1")];
+        assert_eq!(welcomed(&mut registry, true), never);
+        assert_eq!(registry.on(AgentInput::Prepared(key("task-2-g1-n0-i1"))), []);
+        assert_eq!(registry.on(launch("task-3-g1-n0-i1")), [gone("task-3-g1-n0-i1")]);
     }
 
     #[test]

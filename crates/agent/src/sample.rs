@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use fermi_api::link::{GpuSample, Heartbeat, MachineSample, RankSample};
+use fermi_api::link::{GpuSample, Heartbeat, KeptThere, MachineSample, RankSample};
 use fermi_domain::event::{Record, RunEvent};
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
@@ -40,9 +40,29 @@ impl LiveRuns {
     }
 }
 
+/// What the machine keeps, as the retention has found it; none before its first look.
+#[derive(Clone, Debug, Default)]
+pub struct KeptNote(Arc<Mutex<Option<KeptThere>>>);
+
+impl KeptNote {
+    pub fn put(&self, kept: KeptThere) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+    }
+
+    pub fn get(&self) -> Option<KeptThere> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is kept is told when it has changed, and with every so many heartbeats: the server may be another one by then.
+const KEPT_EVERY: u32 = 30;
+
 /// Measures, and remembers the measurement before.
 #[derive(Debug)]
 pub struct Sampler {
+    kept: KeptNote,
+    told: Option<KeptThere>,
+    beats: u32,
     gpus: Option<Gpus>,
     load: LoadMeter,
     runs: LiveRuns,
@@ -57,11 +77,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    pub fn new(gpus: Option<Gpus>, runs: LiveRuns) -> Self {
+    pub fn new(gpus: Option<Gpus>, runs: LiveRuns, kept: KeptNote) -> Self {
         // SAFETY: asks for two constants of the system.
         let (ticks, page) = unsafe { (libc::sysconf(libc::_SC_CLK_TCK), libc::sysconf(libc::_SC_PAGESIZE)) };
         let ticks_per_second = if ticks > 0 { ticks as f32 } else { 100.0 };
         Self {
+            kept,
+            told: None,
+            beats: 0,
             gpus,
             load: LoadMeter::start(),
             runs,
@@ -88,7 +111,16 @@ impl Sampler {
             },
             gpus: self.gpus.as_ref().map(gpu_samples).unwrap_or_default(),
             ranks: self.ranks(),
+            kept: self.kept_if_due(),
         }
+    }
+
+    fn kept_if_due(&mut self) -> Option<KeptThere> {
+        let kept = self.kept.get();
+        self.beats = self.beats.wrapping_add(1);
+        let is_due = kept != self.told || self.beats.is_multiple_of(KEPT_EVERY);
+        self.told = kept;
+        kept.filter(|_| is_due)
     }
 
     fn ranks(&mut self) -> Vec<RankSample> {
@@ -239,6 +271,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_kept_is_told_when_it_has_changed_and_now_and_then() {
+        let kept = KeptNote::default();
+        let mut sampler = Sampler::new(None, LiveRuns::default(), kept.clone());
+        let mut told = |beats: u32| (0..beats).filter_map(|_| sampler.kept_if_due()).collect::<Vec<_>>();
+        assert_eq!(told(40), [], "nobody has looked");
+        let found = KeptThere::default();
+        kept.put(found);
+        assert_eq!(told(5), [found]);
+        assert_eq!(told(60), [found, found]);
+    }
+
+    #[test]
     fn a_rank_is_measured_with_its_children_until_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
@@ -246,7 +290,7 @@ mod tests {
         runs.add(run.clone(), folder.path().to_owned());
         // Not in the tick of the kernel's clock in which this process began.
         std::thread::sleep(std::time::Duration::from_millis(30));
-        let mut sampler = Sampler::new(None, runs.clone());
+        let mut sampler = Sampler::new(None, runs.clone(), KeptNote::default());
         assert_eq!(sampler.measure().ranks, []);
         let mut file = File::create(folder.path().join(journal::FILE_NAME)).unwrap();
         let pid = i32::try_from(std::process::id()).unwrap();

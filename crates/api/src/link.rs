@@ -250,6 +250,31 @@ pub struct Heartbeat {
     pub machine: MachineSample,
     pub gpus: Vec<GpuSample>,
     pub ranks: Vec<RankSample>,
+    /// Now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptThere>,
+}
+
+/// What a machine keeps of tasks beyond their runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KeptThere {
+    /// Code that was fetched and unpacked.
+    pub sources: KeptFolders,
+    /// What ranks wrote, with each task's own copy of its code.
+    pub outputs: KeptFolders,
+}
+
+/// Folders of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KeptFolders {
+    pub count: u64,
+    /// None where they hold more files than are looked at.
+    pub bytes: Option<u64>,
+    /// Since the agent started.
+    pub removed: u64,
+    pub removed_bytes: u64,
 }
 
 /// What the machine did.

@@ -53,6 +53,18 @@ pub enum LogOwner {
     Live,
 }
 
+impl LogOwner {
+    /// Whether logs whose owner was found like this may go now that it stands like that: what is to go is decided for many tasks
+    /// at once, and while it is carried out somebody may restart one, or it may have ended anew.
+    pub fn is_still(self, now: Option<Self>) -> bool {
+        match self {
+            Self::Gone { .. } => now.is_none(),
+            Self::Over { .. } => now == Some(self),
+            Self::Live => false,
+        }
+    }
+}
+
 /// The logs of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptLogs {
@@ -171,6 +183,23 @@ mod tests {
         let all = logs_to_drop(&kept, 9_999, &policy, NOW);
         let places: Vec<usize> = all.iter().map(|(place, _)| *place).collect();
         assert_eq!(places, [3, 4, 2, 1], "what lives or has just ended stays");
+    }
+
+    #[test]
+    fn logs_go_only_while_their_task_is_as_it_was_found() {
+        let over = |ended_ms| LogOwner::Over { ended_ms };
+        let gone = LogOwner::Gone { since_ms: 1 };
+        for (found, now, goes) in [
+            (over(5), Some(over(5)), true),
+            (over(5), Some(LogOwner::Live), false),
+            (over(5), Some(over(6)), false),
+            (over(5), None, false),
+            (gone, None, true),
+            (gone, Some(over(5)), false),
+            (LogOwner::Live, Some(LogOwner::Live), false),
+        ] {
+            assert_eq!(found.is_still(now), goes, "{found:?} {now:?}");
+        }
     }
 
     #[test]

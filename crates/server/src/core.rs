@@ -15,6 +15,7 @@ use fermi_domain::ids::{EnvironmentId, Generation, TaskId, WorkerId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::Scheduler;
 use fermi_domain::queue::Rules;
+use fermi_domain::retention::RetentionPolicy;
 use fermi_domain::task::{PhaseChange, Task};
 use fermi_domain::worker::Worker;
 use fermi_store::chunks::ChunkStore;
@@ -27,7 +28,7 @@ use crate::access::{Accounts, Vault};
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
-use crate::kept::Account;
+use crate::kept::{Account, Kind, Stock};
 use crate::preflights::Preflights;
 use crate::refreshes::Refreshes;
 use crate::restored::Restored;
@@ -44,6 +45,8 @@ pub struct CoreSettings {
     pub public_url: Option<String>,
     /// Whether an environment whose GPU reports an error of the node's is drained.
     pub drains_faulty_gpus: bool,
+    /// How long what grows with use is kept.
+    pub retention: RetentionPolicy,
 }
 
 /// A handle on everything; cheap to clone.
@@ -88,6 +91,7 @@ struct Inner {
     preflights: Preflights,
     public_url: Option<String>,
     drains_faulty_gpus: bool,
+    retention: RetentionPolicy,
     oidc: OnceLock<OidcClient>,
     fingerprint: OnceLock<Fingerprint>,
     shutdown: watch::Sender<bool>,
@@ -121,7 +125,7 @@ impl Core {
         folder: PathBuf,
         settings: CoreSettings,
     ) -> Self {
-        let CoreSettings { limits, rules, public_url, drains_faulty_gpus } = settings;
+        let CoreSettings { limits, rules, public_url, drains_faulty_gpus, retention } = settings;
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
@@ -150,6 +154,7 @@ impl Core {
             preflights: Preflights::default(),
             public_url,
             drains_faulty_gpus,
+            retention,
             oidc: OnceLock::new(),
             fingerprint: OnceLock::new(),
             shutdown: watch::channel(false).0,
@@ -226,6 +231,16 @@ impl Core {
     /// The disk below the folder, and what may be written to it.
     pub fn disk(&self) -> &Disk {
         &self.0.disk
+    }
+
+    /// How much is kept of each kind, here and on machines.
+    pub fn stocks(&self) -> Vec<(Kind, Stock)> {
+        self.account().stocks(&self.hub().kept_there())
+    }
+
+    /// How long what grows with use is kept.
+    pub fn retention(&self) -> RetentionPolicy {
+        self.0.retention
     }
 
     /// What is kept, as the retention has found it.

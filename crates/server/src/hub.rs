@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{ABILITY_PREFLIGHT, Heartbeat, ProbeOrder, ServerMessage};
+use fermi_api::link::{ABILITY_PREFLIGHT, Heartbeat, KeptThere, ProbeOrder, ServerMessage};
 use fermi_domain::fleet::{Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
 use fermi_domain::group::Probe;
 use fermi_domain::hang::StackGroup;
@@ -61,6 +61,8 @@ struct AgentSession {
     heard: Instant,
     samples: Samples,
     pace: HeartbeatPace,
+    /// What the machine keeps, as it has told last.
+    kept: Option<KeptThere>,
     /// What was sent over which connection, so that nothing is sent twice over one.
     sent: HashMap<(RunKey, &'static str), u64>,
     /// What it can be asked for beyond what every release knows.
@@ -145,6 +147,7 @@ impl Hub {
             heard: Instant::now(),
             samples: self.before().remove(environment).unwrap_or_default(),
             pace: HeartbeatPace::new(Instant::now()),
+            kept: None,
             sent: HashMap::new(),
             abilities: Vec::new(),
         });
@@ -192,10 +195,16 @@ impl Hub {
             && session.connection.as_ref().is_some_and(|current| current.number == connection)
         {
             session.heard = Instant::now();
+            session.kept = heartbeat.kept.or(session.kept);
             if session.pace.keeps_one(Instant::now()) {
                 session.samples.push(heartbeat);
             }
         }
+    }
+
+    /// What machines keep, as they have told since the server started.
+    pub fn kept_there(&self) -> Vec<KeptThere> {
+        self.sessions().values().filter_map(|session| session.kept).collect()
     }
 
     /// Something was heard, whatever it was: what an agent concludes from our answers must not outlast what is known of it

@@ -109,7 +109,7 @@ impl Samples {
     }
 
     fn sample(&self, beat: Heartbeat) -> Sample {
-        let Heartbeat { time_ms, mut machine, gpus, ranks } = beat;
+        let Heartbeat { time_ms, mut machine, gpus, ranks, kept: _ } = beat;
         let before = self.latest();
         // An agent counts bytes since its sample before, which may have been lost on the way or be long ago.
         let span_ms = before.and_then(|before| time_ms.checked_sub(before.time_ms)).filter(|span| *span > 0);
@@ -223,6 +223,7 @@ mod tests {
             },
             gpus: vec![GpuSample { index: 0, use_share: 0.5, temperature: Some(second as f32), ..Default::default() }],
             ranks: vec![RankSample { task: "task-1".into(), attempt: 1, rank: 3, cpus: 1.5, memory: second * 10 }],
+            kept: None,
         }
     }
 

@@ -143,10 +143,10 @@ impl World {
         self.at(at, Event::Dial { agent: index, life });
     }
 
-    /// What is in the agent's folder is all that it knows.
-    fn take_runs_in(&mut self, index: usize) {
+    /// What is in the agent's folder is all that it knows. The answer is what it knew before.
+    fn take_runs_in(&mut self, index: usize) -> RunRegistry {
         let agent = &mut self.agents[index];
-        agent.registry = RunRegistry::default();
+        let before = std::mem::take(&mut agent.registry);
         agent.uploads.clear();
         agent.assignments.clear();
         let found: Vec<(RunKey, Traces)> =
@@ -164,6 +164,7 @@ impl World {
                 }
             }
         }
+        before
     }
 
     fn rest_if_over(&mut self, index: usize, run: &RunKey, state: fermi_agent::run_registry::FoundRun) {
@@ -342,7 +343,8 @@ impl World {
             }
             Letter::Welcome { credential, epoch } => {
                 if self.agents[agent].epoch.replace(epoch).is_some_and(|before| before != epoch) {
-                    self.take_runs_in(agent);
+                    let before = self.take_runs_in(agent);
+                    self.agents[agent].registry.keep_unstarted(before);
                 }
                 self.confirm_seal(agent, credential);
                 let agent_ = &mut self.agents[agent];

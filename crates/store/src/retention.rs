@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use fermi_domain::{ids::TaskId, retention::LogOwner};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
     StoreError, Transaction, View,
     row::{signed, unsigned},
     snapshots::bare,
-    tasks::{Standing, task_id},
+    tasks::{Standing, task_id, task_seq},
 };
 
 const CLOCK: &str = "believed_ms";
@@ -28,17 +28,23 @@ impl View<'_> {
         let mut rows = statement.query([])?;
         let mut owners = HashMap::new();
         while let Some(row) = rows.next()? {
-            let is_resting = row.get::<_, i64>(1)? == Standing::Resting as i64;
-            let ended: Option<i64> = row.get(2)?;
-            let ended_ms = unsigned(ended.map_or_else(|| row.get(3), Ok)?);
-            let owner = if is_resting { LogOwner::Over { ended_ms } } else { LogOwner::Live };
-            owners.insert(task_id(row.get(0)?), owner);
+            owners.insert(task_id(row.get(0)?), owner(row)?);
         }
         // What would be let go of now would come once more, from its beginning.
         for trailing in self.trailing()? {
             owners.entry(trailing.run.task).and_modify(|owner| *owner = LogOwner::Live);
         }
         Ok(owners)
+    }
+
+    /// How one task stands; none where there is none.
+    pub fn log_owner(&self, task: &TaskId) -> Result<Option<LogOwner>, StoreError> {
+        let Some(number) = task_seq(task) else { return Ok(None) };
+        let mut statement =
+            self.connection.prepare_cached("SELECT seq, standing, ended_ms, updated_ms FROM tasks WHERE seq = ?1")?;
+        let owner = statement.query_row([number], owner).optional()?;
+        let is_trailing = owner.is_some() && !self.trailing_of(task)?.is_empty();
+        Ok(if is_trailing { Some(LogOwner::Live) } else { owner })
     }
 
     /// The digests of code that tasks refer to, without what stands before them.
@@ -65,6 +71,13 @@ impl View<'_> {
         let found: Option<String> = statement.query_row([CLOCK], |row| row.get(0)).optional()?;
         Ok(found.and_then(|text| text.parse().ok()))
     }
+}
+
+fn owner(row: &Row<'_>) -> rusqlite::Result<LogOwner> {
+    let is_resting = row.get::<_, i64>(1)? == Standing::Resting as i64;
+    let ended: Option<i64> = row.get(2)?;
+    let ended_ms = unsigned(ended.map_or_else(|| row.get(3), Ok)?);
+    Ok(if is_resting { LogOwner::Over { ended_ms } } else { LogOwner::Live })
 }
 
 impl Transaction<'_> {

@@ -258,6 +258,11 @@ fn a_task_is_not_over_while_bytes_of_a_run_are_to_come() {
     assert_eq!((activity(&tasks[0]), activity(&tasks[1])), (Activity::Ending, Activity::Over));
     let owners = read(&store, |view| view.log_owners());
     assert!(owners[&tasks[0]] == LogOwner::Live && owners[&tasks[1]] != LogOwner::Live);
+    for (id, owner) in &owners {
+        let id = id.clone();
+        assert_eq!(read(&store, move |view| view.log_owner(&id)), Some(*owner), "asked alone");
+    }
+    assert_eq!(read(&store, |view| view.log_owner(&TaskId::from("task-99"))), None);
     assert_eq!(
         read(&store, |view| view.trailing()),
         [TrailingRun { run: run.clone(), environment: environment.clone() }]

@@ -73,7 +73,7 @@ pub struct DiskStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptKind {
-    /// `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`.
+    /// `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`; on machines `sources` or `outputs`.
     pub kind: String,
     pub name: Text,
     pub count: u64,

@@ -83,7 +83,7 @@ pub async fn metrics(
     let disk = state.core.disk();
     gauge("fermi_disk_free_bytes", "Free on the disk of the data folder", disk.space().free);
     gauge("fermi_disk_reserve_bytes", "What is kept free for the database", disk.reserve().0);
-    for (kind, stock) in state.core.account().stocks() {
+    for (kind, stock) in state.core.stocks() {
         if let Some(bytes) = stock.bytes {
             gauge(&format!("fermi_kept_{}_bytes", kind.as_str()), "What is kept of a kind", bytes);
         }

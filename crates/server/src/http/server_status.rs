@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{DiskStatus, Envelope, KeptKind, ServerStatus};
-use fermi_domain::retention::RetentionPolicy;
 use fermi_store::{StoreError, UnreadableRow};
 
 use super::health;
@@ -17,9 +16,9 @@ use crate::envelope::{EnvelopeAnswer, Reply};
 pub async fn show(State(core): State<Core>, headers: HeaderMap) -> Reply {
     let unreadable: Result<_, StoreError> = core.store().read(|view| view.unreadable()).await;
     let restored = core.restored();
-    let (disk, policy) = (core.disk(), RetentionPolicy::default());
+    let (disk, policy) = (core.disk(), core.retention());
     let space = disk.space();
-    let kept = core.account().stocks().into_iter().map(|(kind, stock)| KeptKind {
+    let kept = core.stocks().into_iter().map(|(kind, stock)| KeptKind {
         kind: kind.as_str().to_owned(),
         name: kind.name(),
         count: stock.count,

@@ -34,7 +34,7 @@ impl Retention {
     pub fn new(core: &Core) -> Self {
         Self {
             core: core.clone(),
-            policy: RetentionPolicy::default(),
+            policy: core.retention(),
             began: Instant::now(),
             clock: None,
             ownerless: HashMap::new(),
@@ -107,11 +107,10 @@ impl Retention {
                 self.has_more = true;
                 break;
             }
-            let Some((task, size)) = listed.get(index).cloned() else { continue };
-            let (chunks, id) = (self.core.chunks().clone(), task.clone());
-            let removed = tokio::task::spawn_blocking(move || chunks.delete(&id)).await;
-            match removed.map_err(io::Error::other).and_then(|removed| removed) {
-                Ok(()) => {
+            let (Some((task, size)), Some(logs)) = (listed.get(index).cloned(), kept.get(index)) else { continue };
+            match let_go(&self.core, &task, logs.owner).await? {
+                Ok(false) => {}
+                Ok(true) => {
                     if expiry != Expiry::Unused {
                         tracing::info!(%task, size, ?expiry, "the logs of a task were let go");
                     }
@@ -200,6 +199,24 @@ impl BackgroundLoop for Retention {
     }
 }
 
+/// Removes the logs of a task, if it still is as it was found: a round takes many seconds, in which somebody may have restarted it.
+/// Says whether they are gone.
+async fn let_go(core: &Core, task: &TaskId, found: LogOwner) -> Result<io::Result<bool>, StoreError> {
+    let (chunks, id) = (core.chunks().clone(), task.clone());
+    // Within a transaction nobody restarts it, and what the next attempt writes comes after that.
+    let aside = core.store().write(move |tx| {
+        let may_go = found.is_still(tx.log_owner(&id)?);
+        Ok::<_, StoreError>(may_go.then(|| chunks.set_aside(&id)))
+    });
+    let discarded = match aside.await.map_err(WriteError::flatten)? {
+        None => return Ok(Ok(false)),
+        Some(Err(error)) => return Ok(Err(error)),
+        Some(Ok(discarded)) => discarded,
+    };
+    let removed = tokio::task::spawn_blocking(move || discarded.remove()).await;
+    Ok(removed.map_err(io::Error::other).and_then(|removed| removed).map(|()| true))
+}
+
 fn list_logs(core: &Core) -> io::Result<Vec<(TaskId, u64)>> {
     let chunks = core.chunks();
     chunks.tasks()?.into_iter().map(|task| chunks.usage(&task).map(|bytes| (task, bytes))).collect()
@@ -221,4 +238,75 @@ fn leftovers(folder: &Path) -> Vec<(std::path::PathBuf, u64, u64)> {
 fn database(folder: &Path) -> (u64, u64) {
     let sizes = ["fermi.db", "fermi.db-wal", "fermi.db-shm"].map(|name| fs::metadata(folder.join(name)));
     sizes.into_iter().flatten().fold((0, 0), |(files, bytes), about| (files + 1, bytes + about.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::phase::TaskPhase;
+    use fermi_domain::principal::Principal;
+    use fermi_domain::task::{DistributedConfig, LaunchOptions, Policies, Selection, TaskSpec, Work};
+    use fermi_store::Store;
+    use fermi_store::chunks::{LocalChunks, StreamKind, StreamName};
+
+    use super::*;
+    use crate::access::Vault;
+    use crate::core::CoreSettings;
+
+    async fn standing(core: &Core, id: &TaskId, phase: TaskPhase, ended_ms: Option<u64>) {
+        let id = id.clone();
+        let written = core.store().write(move |tx| {
+            let mut task = tx.task(&id).unwrap().unwrap();
+            (task.value.phase, task.value.ended_ms) = (phase, ended_ms);
+            tx.update_task(&task.value, task.revision, 7)
+        });
+        written.await.unwrap();
+    }
+
+    /// The first removal of a round may take long; meanwhile somebody restarts the task that is next.
+    #[tokio::test]
+    async fn logs_of_a_task_that_was_restarted_since_the_look_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
+        let (secret, vault) = ("secret".to_owned(), Vault::new("key"));
+        let core = Core::new(store, chunks, secret, vault, folder.path().to_owned(), CoreSettings::default());
+        let spec = TaskSpec {
+            name: "a".to_owned(),
+            dataset: None,
+            model_id: None,
+            selection: Selection::Environments,
+            work: Work::Builtin { args: Vec::new() },
+            source: None,
+            distributed: DistributedConfig::default(),
+            options: LaunchOptions::default(),
+            policies: Policies::default(),
+            priority: 0,
+            labels: Default::default(),
+        };
+        let written = core.store().write(move |tx| tx.insert_task(spec, &Principal::System, 1)).await;
+        let id = written.map_err(WriteError::<StoreError>::flatten).unwrap().id;
+        let name = StreamName { task: id.clone(), attempt: 1, rank: 0, kind: StreamKind::Stdout };
+        standing(&core, &id, TaskPhase::Succeeded, Some(5)).await;
+        core.chunks().append(&name, 0, b"of the first launch\n").unwrap();
+        let owners: Result<_, StoreError> = core.store().read(|view| view.log_owners()).await;
+        let found = owners.unwrap()[&id];
+        assert_eq!(found, LogOwner::Over { ended_ms: 5 });
+
+        standing(&core, &id, TaskPhase::Running, None).await;
+        let of_now = StreamName { attempt: 2, ..name.clone() };
+        core.chunks().append(&of_now, 0, b"of the one that runs\n").unwrap();
+        assert!(!let_go(&core, &id, found).await.unwrap().unwrap(), "it lives");
+        standing(&core, &id, TaskPhase::Failed, Some(6)).await;
+        assert!(!let_go(&core, &id, found).await.unwrap().unwrap(), "its end is another one");
+        assert!(!let_go(&core, &id, LogOwner::Gone { since_ms: 1 }).await.unwrap().unwrap(), "a backup has it again");
+        assert_eq!(core.chunks().read(&of_now, 0, 99).unwrap(), b"of the one that runs\n");
+
+        assert!(let_go(&core, &id, LogOwner::Over { ended_ms: 6 }).await.unwrap().unwrap());
+        assert_eq!(core.chunks().streams(&id).unwrap(), []);
+        let gone = TaskId::from("task-99");
+        let name = StreamName { task: gone.clone(), ..name };
+        core.chunks().append(&name, 0, b"x").unwrap();
+        assert!(let_go(&core, &gone, LogOwner::Gone { since_ms: 1 }).await.unwrap().unwrap());
+        assert_eq!(std::fs::read_dir(folder.path().join("streams")).unwrap().count(), 0, "nothing is left aside");
+    }
 }

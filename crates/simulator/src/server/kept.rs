@@ -28,39 +28,50 @@ pub(super) struct Retention {
     clock: Option<BelievedClock>,
     /// Since when logs without a task have been seen.
     ownerless: BTreeMap<TaskId, u64>,
+    /// What the last look has found to go, with its owner of then: it is removed a while later.
+    doomed: Vec<(TaskId, LogOwner)>,
 }
 
 impl Server {
-    /// One look at what is kept.
+    /// Removes what the last look has found, as far as it is still so, and looks at what is kept.
     pub fn let_go(&mut self, now: u64, truth: &mut Truth) {
+        for (id, found) in std::mem::take(&mut self.retention.doomed) {
+            if found.is_still(self.owner_of(&id)) {
+                self.streams.retain(|(task, ..), _| *task != id);
+                let task = self.database.tasks.get(&id);
+                truth.let_go(now, &id, task.is_some_and(|task| !task.phase.is_final()));
+            }
+        }
         let Some(now_ms) = self.believed(now) else { return };
         let mut sizes: BTreeMap<TaskId, u64> = BTreeMap::new();
         for ((task, ..), bytes) in &self.streams {
             *sizes.entry(task.clone()).or_default() += bytes.len() as u64;
         }
-        let (tasks, trailing) = (&self.database.tasks, &self.database.trailing);
-        // What would be let go of now would come once more, from its beginning.
-        let trails = |id: &TaskId| trailing.keys().any(|run| run.task == *id);
-        self.retention.ownerless.retain(|task, _| !tasks.contains_key(task));
-        let mut owner = |id: &TaskId| match tasks.get(id) {
-            None => LogOwner::Gone { since_ms: *self.retention.ownerless.entry(id.clone()).or_insert(now_ms) },
-            Some(task) if task.phase.is_final() && task.is_swept() && !trails(id) => {
-                LogOwner::Over { ended_ms: task.ended_ms.unwrap_or_default() }
-            }
-            Some(_) => LogOwner::Live,
+        let mut ownerless = std::mem::take(&mut self.retention.ownerless);
+        ownerless.retain(|task, _| !self.database.tasks.contains_key(task));
+        let mut owner = |id: &TaskId| {
+            let gone = || LogOwner::Gone { since_ms: *ownerless.entry(id.clone()).or_insert(now_ms) };
+            self.owner_of(id).unwrap_or_else(gone)
         };
         let kept: Vec<KeptLogs> =
             sizes.iter().map(|(task, bytes)| KeptLogs { bytes: *bytes, owner: owner(task) }).collect();
+        self.retention.ownerless = ownerless;
         let in_all = kept.iter().map(|logs| logs.bytes).sum();
         let excess = retention::excess(in_all, BUDGET_BYTES, ROOMY, DiskReserve(0));
         let goes = retention::logs_to_drop(&kept, excess, &POLICY, now_ms);
-        let ids: Vec<&TaskId> = sizes.keys().collect();
-        for (index, _) in goes {
-            let Some(id) = ids.get(index) else { continue };
-            self.streams.retain(|(task, ..), _| task != *id);
-            let task = self.database.tasks.get(*id);
-            truth.let_go(now, id, task.is_some_and(|task| !task.phase.is_final()));
-        }
+        let found: Vec<(TaskId, LogOwner)> = sizes.into_keys().zip(kept.iter().map(|logs| logs.owner)).collect();
+        self.retention.doomed = goes.iter().filter_map(|(index, _)| found.get(*index).cloned()).collect();
+    }
+
+    /// How a task stands; none where there is none.
+    fn owner_of(&self, id: &TaskId) -> Option<LogOwner> {
+        let task = self.database.tasks.get(id)?;
+        // What would be let go of now would come once more, from its beginning.
+        let trails = self.database.trailing.keys().any(|run| run.task == *id);
+        Some(match task.phase.is_final() && task.is_swept() && !trails {
+            true => LogOwner::Over { ended_ms: task.ended_ms.unwrap_or_default() },
+            false => LogOwner::Live,
+        })
     }
 
     /// The time by which ages are judged.

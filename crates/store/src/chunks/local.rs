@@ -14,7 +14,7 @@ use std::{
 use fermi_domain::{disk::GapReason, ids::TaskId};
 
 use super::{
-    AppendError, ChunkStore, Gap, StreamKind, StreamName,
+    AppendError, ChunkStore, Discarded, Gap, StreamKind, StreamName,
     handles::{Handle, Handles},
     lengths::Lengths,
     name::{is_plain, task_folder},
@@ -209,18 +209,17 @@ impl ChunkStore for LocalChunks {
         Ok(tasks.into_iter().map(TaskId).collect())
     }
 
-    fn delete(&self, task: &TaskId) -> io::Result<()> {
+    fn set_aside(&self, task: &TaskId) -> io::Result<Discarded> {
         let folder = task_folder(&self.root, task)?;
         let number = self.deletions.fetch_add(1, Relaxed);
         let aside = self.root.join(format!("{DELETED}{number}-{task}"));
-        // Moving it aside is quick; removing many gigabytes is not, and nobody waits for that.
         let moved = self.handles.without(task, || fs::rename(folder, &aside));
         self.lengths.forget(task);
         self.usage.forget(task);
         match moved {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Discarded(None)),
             Err(error) => Err(error),
-            Ok(()) => fs::remove_dir_all(aside),
+            Ok(()) => Ok(Discarded(Some(aside))),
         }
     }
 }

@@ -16,7 +16,9 @@ mod segment;
 mod tail;
 mod usage;
 
+use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use fermi_domain::{disk::GapReason, ids::TaskId};
 use thiserror::Error;
@@ -34,6 +36,18 @@ pub enum AppendError {
     Offset { have: u64 },
     #[error("the stream cannot be written")]
     Io(#[from] io::Error),
+}
+
+/// Streams that nobody finds any more, and whose bytes are still to be removed. Should nobody do so, the next start does.
+#[derive(Debug)]
+#[must_use]
+pub struct Discarded(Option<PathBuf>);
+
+impl Discarded {
+    /// Many gigabytes take a while.
+    pub fn remove(self) -> io::Result<()> {
+        self.0.map_or(Ok(()), fs::remove_dir_all)
+    }
 }
 
 /// A place that keeps streams.
@@ -68,8 +82,13 @@ pub trait ChunkStore: std::fmt::Debug + Send + Sync {
     /// The tasks that have streams.
     fn tasks(&self) -> io::Result<Vec<TaskId>>;
 
+    /// Forgets all streams of a task at once; what they take is given back when the answer is removed.
+    fn set_aside(&self, task: &TaskId) -> io::Result<Discarded>;
+
     /// Forgets all streams of a task.
-    fn delete(&self, task: &TaskId) -> io::Result<()>;
+    fn delete(&self, task: &TaskId) -> io::Result<()> {
+        self.set_aside(task)?.remove()
+    }
 
     /// At most `max` bytes from an offset on; fewer at the end of the stream. Gaps read as zeros.
     fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>> {

@@ -49,7 +49,7 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, oidc, log_budget_per_task, log_budget, disk_reserve, drain_faulty_gpus and queue
+    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, oidc, log_budget_per_task, log_budget, disk_reserve, drain_faulty_gpus, queue and retention
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
@@ -184,7 +184,8 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     let public_url = public_url.or(settings.public_url);
     let oidc = flags.oidc.settings(settings.oidc, public_url.as_deref(), flags.no_token)?;
     let drains_faulty_gpus = flags.drain_faulty_gpus || settings.drain_faulty_gpus;
-    let settings = CoreSettings { limits, rules: settings.queue, public_url, drains_faulty_gpus };
+    let settings =
+        CoreSettings { limits, rules: settings.queue, public_url, drains_faulty_gpus, retention: settings.retention };
     Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, oidc, settings })
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fermi_domain::access::AddressRange;
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::queue::Rules;
+use fermi_domain::retention::RetentionPolicy;
 use fermi_server::Encryption;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use super::values;
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "listen",
     "data_dir",
     "allowed_hosts",
@@ -28,6 +29,7 @@ const KEYS: [&str; 13] = [
     "disk_reserve",
     "drain_faulty_gpus",
     "queue",
+    "retention",
 ];
 
 /// What a file says; all of it may be left out.
@@ -46,6 +48,7 @@ pub struct Settings {
     pub disk_reserve: Option<u64>,
     pub drain_faulty_gpus: bool,
     pub queue: Rules,
+    pub retention: RetentionPolicy,
 }
 
 /// Reads a file; paths in it are relative to its folder.
@@ -135,6 +138,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "disk_reserve" => settings.disk_reserve = Some(values::size(&key, &said(&key, &value)?)?),
             "drain_faulty_gpus" => settings.drain_faulty_gpus = yes_or_no(&key, &value)?,
             "queue" => settings.queue = rules(value)?,
+            "retention" => settings.retention = retention(&value)?,
             "tls" => settings.encryption = encryption(&value, folder)?,
             "trust_proxy" => {
                 let ranges = words(&key, &value, "10.0.0.7")?.into_iter().map(|text| values::proxy(&key, &text));
@@ -243,6 +247,41 @@ fn rules(value: Value) -> Result<Rules, SettingsRefusal> {
     }
 }
 
+/// The keys below `retention`.
+const RETENTION_KEYS: [&str; 5] = ["logs", "code", "events", "most_events", "grace"];
+
+fn retention(value: &Value) -> Result<RetentionPolicy, SettingsRefusal> {
+    let mut policy = RetentionPolicy::default();
+    let fields = match value {
+        Value::Null => return Ok(policy),
+        Value::Object(fields) => fields,
+        _ => {
+            return Err(SettingsRefusal {
+                message: Text::new("retention 应为 键: 值 的形式", "retention must have keys with values"),
+                hint: Text::new("例如 retention: {logs: 30d, code: 7d}", "write retention: {logs: 30d, code: 7d}"),
+            });
+        }
+    };
+    for (name, value) in fields {
+        let key = format!("retention.{name}");
+        match name.as_str() {
+            "logs" => policy.logs_ms = values::span_ms(&key, &said(&key, value)?)?,
+            "code" => policy.snapshots_ms = values::span_ms(&key, &said(&key, value)?)?,
+            "events" => policy.events_ms = values::span_ms(&key, &said(&key, value)?)?,
+            "grace" => policy.grace_ms = values::span_ms(&key, &said(&key, value)?)?,
+            "most_events" => policy.most_events = values::count(&key, &said(&key, value)?)?,
+            _ => {
+                let known = RETENTION_KEYS.join(", ");
+                return Err(SettingsRefusal {
+                    message: Text::new(format!("没有键 “{key}”"), format!("there is no key '{key}'")),
+                    hint: Text::new(format!("可用的键：{known}"), format!("the keys are {known}")),
+                });
+            }
+        }
+    }
+    Ok(policy)
+}
+
 fn words(key: &str, value: &Value, such_as: &str) -> Result<Vec<String>, SettingsRefusal> {
     match value {
         Value::Array(items) => items.iter().map(|item| word(key, item)).collect(),
@@ -297,6 +336,10 @@ mod tests {
         }
         let on = parse("queue: {preemption: {after: 120}}", Path::new("")).unwrap().queue.preemption;
         assert_eq!(on, Preemption::After(Seconds(120)));
+        let kept =
+            parse("retention: {logs: 30d, code: 90, grace: 0, most_events: 500}", Path::new("")).unwrap().retention;
+        assert_eq!((kept.logs_ms, kept.snapshots_ms, kept.grace_ms), (30 * 86_400_000, 90_000, 0));
+        assert_eq!((kept.most_events, kept.events_ms), (500, RetentionPolicy::default().events_ms));
         let tls = |text: &str| parse(text, Path::new("/srv")).unwrap().encryption;
         assert_eq!(tls("tls: true"), Encryption::OwnAuthority);
         let files = Encryption::Files { certificate: "/srv/a.pem".into(), key: "/etc/a.key".into() };
@@ -331,6 +374,11 @@ mod tests {
         for (text, said) in [
             ("log_budget: -5", "log_budget cannot be '-5'"),
             ("log_budget: 1.5", "log_budget cannot be '1.5'"),
+            ("retention: {logs: soon}", "retention.logs cannot be 'soon'"),
+            ("retention: {logs: 2000000d}", "retention.logs cannot be '2000000d'"),
+            ("retention: {most_events: 0}", "retention.most_events cannot be '0'"),
+            ("retention: {outputs: 1d}", "there is no key 'retention.outputs'"),
+            ("retention: 5", "retention must have keys with values"),
             ("disk_reserve: 999999999TB", "disk_reserve cannot be '999999999TB'"),
             ("log_budget_per_task: much", "log_budget_per_task cannot be 'much'"),
             ("listen: 7070", "listen cannot be '7070'"),

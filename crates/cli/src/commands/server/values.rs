@@ -1,12 +1,14 @@
 //! Values that a flag or the file of `--config` gives: one reader for both. `said` is which of the two, as its reader wrote it.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use fermi_domain::access::AddressRange;
 use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use super::settings::SettingsRefusal;
+use crate::commands::task::parse_time;
 
 pub fn address(said: &str, text: &str) -> Result<SocketAddr, SettingsRefusal> {
     text.parse().map_err(|_| {
@@ -46,6 +48,22 @@ pub fn proxy(said: &str, text: &str) -> Result<AddressRange, SettingsRefusal> {
 pub fn size(said: &str, text: &str) -> Result<u64, SettingsRefusal> {
     let hint = || Text::new("写成 500MB、8GB 或字节数", "write 500MB, 8GB or a number of bytes");
     Bytes::parse(text).map(|bytes| bytes.0).ok_or_else(|| cannot_be(said, text, hint()))
+}
+
+/// Longer than anything is kept that is ever let go of.
+const LONGEST_SPAN: Duration = Duration::from_secs(1_000 * 365 * 86_400);
+
+/// A span of time, in milliseconds.
+pub fn span_ms(said: &str, text: &str) -> Result<u64, SettingsRefusal> {
+    let hint = || Text::new("写成 30d、12h 或秒数", "write 30d, 12h or a number of seconds");
+    let span = parse_time(text).ok().filter(|span| *span <= LONGEST_SPAN);
+    span.and_then(|span| u64::try_from(span.as_millis()).ok()).ok_or_else(|| cannot_be(said, text, hint()))
+}
+
+/// How many of something, at least one.
+pub fn count(said: &str, text: &str) -> Result<u64, SettingsRefusal> {
+    let hint = || Text::new("写成至少为 1 的整数", "write a whole number, at least 1");
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| cannot_be(said, text, hint()))
 }
 
 fn cannot_be(said: &str, text: &str, hint: Text) -> SettingsRefusal {
