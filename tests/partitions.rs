@@ -177,9 +177,112 @@ fn workers_are_free_while_the_log_is_still_to_come() {
     fleet.assert_idle();
 }
 
+/// Two agents on hosts of their own, on which one task trains; the first one's node is the master.
+struct Pair {
+    fleet: Fleet,
+    hosts: Hosts,
+}
+
+/// On which hosts they are, and where.
+const NEAR: (usize, &str) = (2, "10.77.0.2");
+const FAR: (usize, &str) = (3, "10.77.0.3");
+
+impl Pair {
+    /// None where namespaces are left out.
+    fn new() -> Option<Self> {
+        let hosts = Hosts::new(3)?;
+        hosts.enter(1);
+        let mut fleet = Fleet::server_at(&format!("{SERVER}:0"), Place::new(), None, &[]);
+        for (name, (host, _)) in [("near", NEAR), ("far", FAR)] {
+            let server = fleet.address().to_owned();
+            fleet.add_elsewhere(name, 1, Elsewhere { words: hosts.words(host), server });
+        }
+        Some(Self { fleet, hosts })
+    }
+
+    fn start(&self, trail: &Trail) -> String {
+        let id = self.fleet.run_script(&trail.script(), 3);
+        trail.has_begun();
+        id
+    }
+
+    fn mend(&self) {
+        [NEAR, FAR].iter().for_each(|(host, _)| self.hosts.mend(*host));
+        [1, NEAR.0, FAR.0].iter().for_each(|host| self.hosts.clear(*host));
+    }
+
+    /// It has succeeded in so many attempts, no two of which lived at once, and all is as its ranks wrote it.
+    fn ends_well(&self, trail: &Trail, id: &str, attempts: usize) {
+        let task = self.fleet.task_is(id, "succeeded");
+        trail.agrees_with(&self.fleet, id, &task);
+        assert_eq!(trail.attempts().len(), attempts, "{task:#}");
+        self.fleet.assert_idle();
+    }
+}
+
+/// One agent is cut off from the server, from the other node, or from both, for less than anyone's patience.
+#[test]
+fn one_of_two_nodes_that_is_cut_off_for_a_moment_costs_no_attempt() {
+    let Some(pair) = Pair::new() else { return };
+    let trail = Trail::new(pair.fleet.place.path(), "moment", 2);
+    let id = pair.start(&trail);
+    let cuts: [(&str, &dyn Fn()); 5] = [
+        ("the far one from all", &|| pair.hosts.cut(FAR.0)),
+        ("the master from all", &|| pair.hosts.cut(NEAR.0)),
+        ("the server hears the far one no more", &|| pair.hosts.deafen(1, FAR.1)),
+        ("the far one hears the master no more", &|| pair.hosts.deafen(FAR.0, NEAR.1)),
+        ("the master hears the far one no more", &|| pair.hosts.deafen(NEAR.0, FAR.1)),
+    ];
+    for (name, cut) in cuts {
+        eprintln!("trouble: {name}");
+        cut();
+        // Not a wait for something: the trouble lasts.
+        std::thread::sleep(Duration::from_millis(800));
+        pair.mend();
+    }
+    trail.open_gate();
+    pair.ends_well(&trail, &id, 1);
+}
+
 /// Beyond every patience of server and agent, for `make test-long`.
 mod long {
     use super::*;
+
+    /// The nodes give each other up, and the server the one that is cut off; it is started again once that one is known to have
+    /// ended, and not before.
+    #[test]
+    fn one_of_two_nodes_that_is_cut_off_for_long_has_ended_before_the_next_attempt_begins() {
+        for (name, (host, _)) in [("far", FAR), ("near", NEAR)] {
+            let Some(pair) = Pair::new() else { return };
+            eprintln!("cut off: {name}");
+            let trail = Trail::new(pair.fleet.place.path(), "long", 2);
+            let id = pair.start(&trail);
+            pair.hosts.cut(host);
+            pair.fleet.environment_is(name, "offline");
+            pair.mend();
+            eventually("the second attempt", || (trail.attempts().len() == 2).then_some(()));
+            trail.has_begun();
+            trail.open_gate();
+            pair.ends_well(&trail, &id, 2);
+        }
+    }
+
+    /// The server hears nothing of one node, while the two hear each other: the training goes on, and ends meanwhile.
+    #[test]
+    fn a_training_ends_well_while_the_server_has_given_one_of_its_two_nodes_up() {
+        for (name, (_, address)) in [("far", FAR), ("near", NEAR)] {
+            let Some(pair) = Pair::new() else { return };
+            eprintln!("unheard: {name}");
+            let trail = Trail::new(pair.fleet.place.path(), "unheard", 2);
+            let id = pair.start(&trail);
+            pair.hosts.deafen(1, address);
+            pair.fleet.environment_is(name, "offline");
+            trail.open_gate();
+            eventually("the ranks to end", || trail.has_ended().then_some(()));
+            pair.mend();
+            pair.ends_well(&trail, &id, 1);
+        }
+    }
 
     /// The trouble lasts until the server has given the agent up, and the ranks end meanwhile.
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Ended, Place, Run, eventually, processes};
+use super::{Disks, Ended, Place, Run, eventually, processes};
 
 /// A server with its agents.
 pub struct Fleet {
@@ -18,6 +18,8 @@ pub struct Fleet {
     server_options: Vec<String>,
     /// The data folder of the server is a disk of so much, such as `16m`; gone with the server.
     server_disk: Option<String>,
+    /// The disks of server and agents, where they outlive them.
+    disks: Option<Disks>,
     agents: Vec<Agent>,
     /// What agents have as /etc/hosts.
     hosts: Option<PathBuf>,
@@ -73,6 +75,28 @@ impl Fleet {
         Self::at_rest_in("127.0.0.1:0", Place::new(), disk, options)
     }
 
+    /// A server whose data folder is a disk of so much, such as `16m`, and so are those of the agents of these names that will
+    /// come. The disks outlive server and agents.
+    pub fn on_disks(size: &str, agents: &[&str]) -> Self {
+        let mut fleet = Self::at_rest(Some(size), &[]);
+        let of_agents = agents.iter().map(|name| fleet.folder_of(name));
+        let folders: Vec<PathBuf> = [fleet.data()].into_iter().chain(of_agents).collect();
+        fleet.disks = Some(Disks::new(&fleet.place, size, &folders));
+        fleet.start_server();
+        fleet
+    }
+
+    /// A folder on a disk that server and agents alone see, as it is found from here.
+    pub fn on_disk(&self, folder: &Path) -> PathBuf {
+        self.disks.as_ref().unwrap().find(folder)
+    }
+
+    /// A command that sees the disks.
+    pub fn beside_disks(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.fermi_with_disk(None, Path::new(""));
+        Run::whole(command.args(arguments).env("FERMI_LANG", "en"))
+    }
+
     fn at_rest_in(address: &str, place: Place, disk: Option<&str>, options: &[&str]) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -84,6 +108,7 @@ impl Fleet {
             server: None,
             server_options: options.iter().map(|option| (*option).to_owned()).collect(),
             server_disk: disk.map(str::to_owned),
+            disks: None,
             agents: Vec::new(),
             hosts: None,
             http: config.into(),
@@ -122,7 +147,17 @@ impl Fleet {
         self.join(name, workers, &format!("zone-{name}"), options, disk);
     }
 
+    /// One more environment, which is not waited for.
+    pub fn begin(&mut self, name: &str, workers: u32) {
+        self.begin_with(name, workers, &format!("zone-{name}"), &[], None);
+    }
+
     fn join(&mut self, name: &str, workers: u32, zone: &str, options: &[&str], disk: Option<&str>) {
+        self.begin_with(name, workers, zone, options, disk);
+        self.environment_is(name, "running");
+    }
+
+    fn begin_with(&mut self, name: &str, workers: u32, zone: &str, options: &[&str], disk: Option<&str>) {
         self.agents.push(Agent {
             name: name.to_owned(),
             zone: zone.to_owned(),
@@ -133,7 +168,6 @@ impl Fleet {
             process: None,
         });
         self.start_agent(self.agents.len() - 1);
-        self.environment_is(name, "running");
     }
 
     /// One more environment, on another host.
@@ -155,7 +189,12 @@ impl Fleet {
 
     /// An agent's own folder.
     pub fn agent_data(&self, agent: usize) -> PathBuf {
-        self.place.path().join(format!("agent-{}", self.agents[agent].name))
+        self.folder_of(&self.agents[agent].name)
+    }
+
+    /// The folder of the agent of this name.
+    pub fn folder_of(&self, agent: &str) -> PathBuf {
+        self.place.path().join(format!("agent-{agent}"))
     }
 
     /// What people send to be let in, alone.
@@ -189,6 +228,16 @@ impl Fleet {
 
     /// Starts the server and waits until it is ready; false when it has ended before.
     pub fn try_start_server(&mut self) -> bool {
+        self.begin_server()
+            && eventually("the server to be ready", || {
+                let is_ready = self.try_get("/readyz").is_some_and(|(status, _)| status == 200);
+                if is_ready { Some(true) } else { self.server_is_over().then_some(false) }
+            })
+    }
+
+    /// Starts the server and waits until it listens, though it may not be ready, as on a full disk; false when it has ended
+    /// before.
+    pub fn begin_server(&mut self) -> bool {
         let log = self.place.path().join("server.log");
         let out = fs::File::options().create(true).append(true).open(&log).unwrap();
         let before = fs::metadata(&log).map_or(0, |meta| meta.len()) as usize;
@@ -210,10 +259,7 @@ impl Fleet {
         });
         let Some(address) = address else { return false };
         self.address = address;
-        eventually("the server to be ready", || {
-            let is_ready = self.try_get("/readyz").is_some_and(|(status, _)| status == 200);
-            if is_ready { Some(true) } else { self.server_is_over().then_some(false) }
-        })
+        true
     }
 
     /// Whether the server has ended by itself.
@@ -265,6 +311,9 @@ impl Fleet {
 
     /// The binary; where a disk or names are asked for, in a namespace that has them.
     fn fermi_with_disk(&self, disk: Option<&str>, folder: &Path) -> Command {
+        if let Some(disks) = &self.disks {
+            return disks.program(&self.place, env!("CARGO_BIN_EXE_fermi"));
+        }
         let mut mounts = Vec::new();
         if let Some(size) = disk {
             fs::create_dir_all(folder).unwrap();
@@ -489,6 +538,7 @@ impl Fleet {
             .filter_map(|agent| agent.process.as_ref())
             .chain(&self.server)
             .map(|process| process.id() as i32)
+            .chain(self.disks.as_ref().map(Disks::holder))
             .collect();
         eventually("no process of a task to be left", || {
             self.place.alive().iter().all(|process| ours.contains(&process.pid)).then_some(())

@@ -6,6 +6,7 @@
 
 mod capture;
 mod delay;
+mod disks;
 mod faults;
 mod fleet;
 mod hosts;
@@ -19,6 +20,7 @@ pub mod sshd;
 mod terminal;
 mod trail;
 
+pub use disks::Disks;
 pub use faults::{Fault, Faults};
 pub use fleet::{Elsewhere, Fleet};
 pub use hosts::Hosts;
