@@ -154,9 +154,10 @@ PAIRS ?= 20
 MINUTES ?= 30
 BETWEEN ?= 60
 SEED ?= 1
+REPEATS ?= 1
 FAULTS ?= both
-bench-heal: build venv ## From the kill of a rank to the next first step, cold and warm, with large libraries too (PAIRS=20 ROWS=plain,libraries,hook); what the hook costs; then a fault every minute beside torchrun (MINUTES=30 BETWEEN=60 SEED=1 FAULTS=both|crashes|hangs)
-	@held=0; "$(VENV)/bin/python" benches/heal.py $(FERMI) "$(VENV)/bin/python" "$(PAIRS)" "$(ROWS)" || held=1; \
+bench-heal: build venv ## From the kill of a rank to the next first step, cold and warm, with large libraries too (PAIRS=20 ROWS=plain,libraries,hook); what the hook costs (REPEATS=1); then a fault every minute beside torchrun (MINUTES=30 BETWEEN=60 SEED=1 FAULTS=both|crashes|hangs)
+	@held=0; "$(VENV)/bin/python" benches/heal.py $(FERMI) "$(VENV)/bin/python" "$(PAIRS)" "$(ROWS)" "$(REPEATS)" || held=1; \
 	"$(VENV)/bin/python" benches/chaos.py $(FERMI) "$(VENV)/bin/python" $(MINUTES) $(BETWEEN) $(SEED) "" $(FAULTS) && exit $$held
 
 bench-hangs: build venv ## Fourteen kinds of hangs at five ranks: is the rank named, with its line, in time; KINDS= and RANKS= choose

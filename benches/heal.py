@@ -1,16 +1,17 @@
 """From the kill of a rank to the first step of the next attempt, cold and warm in turn.
 
-usage: heal.py FERMI PYTHON [PAIRS [ROWS]]
+usage: heal.py FERMI PYTHON [PAIRS [ROWS [REPEATS]]]
 Two ranks of tests/ranks/torch_warm.py under `fermi run`; rank 1 is killed once, when it has made its steps and, with
 `--warm on`, both ranks are parked. Times are the kernel's monotonic clock: before the kill here, after the step in the rank that
 makes it last. Prints one line per pair, the medians and their ratio.
 
 Beside these ranks (row `plain`) the same with a script that imports transformers and deepspeed first (`libraries`), which must
 start LIBRARIES_FASTER times as fast, and what the hook costs (`hook`): in one process of each, whole blocks of steps in turn with
-it and without, which may differ by HOOK_COSTS and what is chance. ROWS chooses, with commas. Writes bench-results/heal.json; fails
-where a bound is missed.
+it and without, which may differ by HOOK_COSTS and what is chance; REPEATS times, each process on a core of its own, which the two
+change from time to time. ROWS chooses, with commas. Writes bench-results/heal.json; fails where a bound is missed.
 """
 
+import functools
 import glob
 import json
 import os
@@ -84,14 +85,34 @@ def pairs_of(fermi, python, pairs, script=SCRIPT):
     return {"coldMs": cold, "warmMs": warm}
 
 
-def hook_cost(fermi, python):
-    """By how much a step takes longer with the hook: medians of blocks that two runs make in turn, each waiting for the other."""
+def hook_cost(fermi, python, repeats):
+    """By how much a step takes longer with the hook: the mean of the repeats' medians, and what that differs by from chance."""
+    # A core may be faster than another: each run has had both after two repeats.
+    cores, kept = sorted(os.sched_getaffinity(0)), {"withNs": [], "withoutNs": []}
+    medians, errors = [], []
+    for repeat in range(repeats):
+        pair = cores[:2] if len(cores) >= 3 else []
+        with_hook, without = hook_blocks(fermi, python, pair[:: -1 if repeat % 2 else 1])
+        ratios = [after / before for after, before in zip(with_hook, without)]
+        medians.append(statistics.median(ratios) - 1)
+        errors.append(statistics.stdev(ratios) * 1.25 / len(ratios) ** 0.5)
+        kept["withNs"] += with_hook
+        kept["withoutNs"] += without
+    # What two runs of the same would differ by: of a machine that does other things too it is more than the bound.
+    error = max(statistics.stdev(medians) if repeats > 2 else 0.0, statistics.fmean(errors)) / repeats ** 0.5
+    return {**kept, "slower": statistics.fmean(medians), "error": error}
+
+
+def hook_blocks(fermi, python, cores):
+    """Nanoseconds of the steps of two runs that make blocks of them in turn, each waiting for the other: with the hook and without."""
     with tempfile.TemporaryDirectory(prefix="fermi-hook-") as place:
         runs, ends = [], [os.path.join(place, hook) for hook in ("on", "off")]
         for hook, end in zip(("on", "off"), ends):
             own = {"PYTHON_EXEC": python, "FERMI_STATE_DIR": os.path.join(place, f"state-{hook}"), "OMP_NUM_THREADS": "1"}
             words = [fermi, "run", "-q", "-n", "1", "--hook", hook, "--log-dir", f"{end}.logs", STEPS, end, str(HOOK_STEPS), str(BLOCK)]
-            runs.append(subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            core = {cores[len(runs)]} if cores else os.sched_getaffinity(0)
+            runs.append(subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                         preexec_fn=functools.partial(os.sched_setaffinity, 0, core)))
         try:
             for end in ends:
                 wait_for(lambda end=end: text(f"{end}.ready"), LONGEST_S)
@@ -105,11 +126,7 @@ def hook_cost(fermi, python):
             for run in runs:
                 run.terminate()
                 run.wait()
-        with_hook, without = ([int(line) / BLOCK for line in text(end).splitlines()] for end in ends)
-    ratios = [after / before for after, before in zip(with_hook, without)]
-    # What two runs of the same would differ by: of a machine that does other things too it is more than the bound.
-    error = statistics.stdev(ratios) * 1.25 / len(ratios) ** 0.5
-    return {"withNs": with_hook, "withoutNs": without, "slower": statistics.median(ratios) - 1, "error": error}
+        return [[int(line) / BLOCK for line in text(end).splitlines()] for end in ends]
 
 
 def main():
@@ -117,6 +134,7 @@ def main():
     fermi, python = sys.argv[1:3]
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else 20
     asked = sys.argv[4].split(",") if len(sys.argv) > 4 and sys.argv[4] else ROWS
+    repeats = int(sys.argv[5]) if len(sys.argv) > 5 and sys.argv[5] else 1
     kept, missed = {"cores": os.cpu_count()}, []
     if "plain" in asked:
         kept.update(pairs_of(fermi, python, pairs))
@@ -126,8 +144,8 @@ def main():
         ratio = statistics.median(of_libraries["coldMs"]) / statistics.median(of_libraries["warmMs"])
         missed += [f"{ratio:.0f} x sooner, {LIBRARIES_FASTER} x expected"] if ratio < LIBRARIES_FASTER else []
     if "hook" in asked:
-        kept["hook"] = cost = hook_cost(fermi, python)
-        print(f"hook   : {cost['slower'] * 100:+.3f} % (give or take {cost['error'] * 100:.3f} %) over {HOOK_STEPS} steps of {statistics.median(cost['withoutNs']) / 1e6:.2f} ms", flush=True)
+        kept["hook"] = cost = hook_cost(fermi, python, repeats)
+        print(f"hook   : {cost['slower'] * 100:+.3f} % (give or take {cost['error'] * 100:.3f} %) over {repeats} x {HOOK_STEPS} steps of {statistics.median(cost['withoutNs']) / 1e6:.2f} ms", flush=True)
         missed += [f"the hook costs {cost['slower'] * 100:.3f} %, {HOOK_COSTS * 100:g} % allowed"] if cost["slower"] - cost["error"] > HOOK_COSTS else []
     results = os.path.join(ROOT, "bench-results")
     os.makedirs(results, exist_ok=True)

@@ -1,6 +1,8 @@
 //! Ranks that hang are named, with the line at which they stand; those that work are not. Where the time has gone is told
 //! at the end.
 
+mod nodes;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

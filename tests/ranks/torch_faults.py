@@ -5,7 +5,8 @@ After STEPS_BEFORE steps the rank writes the time into FOLDER/began and does wha
 on is marked with the kind, or, where that is the collective in which all are, with `collective`; one that is `stopped` or has left
 (`earlyReturn`) was last in `train`.
 With `otherGroup` and `oneTooMany` ranks make collectives of groups too: in the first the rank sleeps before the group's, in the
-second it makes one too many there.
+second it makes one too many there. With `circle` ranks 1 and 2 have two groups of their own, and each enters another one first.
+`silent` lets everything reach the rank's machine, and nothing the rank.
 `diskWait` writes to FOLDER/disk/file, where the caller has mounted a file system that can be frozen, else reads a named pipe.
 """
 
@@ -98,6 +99,22 @@ def native_spin():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # at: nativeSpin
 
 
+def silent():
+    """The threads that move what comes over the network rest for ever; those of Python, and what the kernel does, go on."""
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = ctypes.c_int, ctypes.c_void_p
+    libc.signal(signal.SIGUSR1, ctypes.cast(libc.pause, ctypes.c_void_p))
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/wchan") as file:
+            if "ep_poll" in file.read():
+                libc.tgkill(os.getpid(), int(thread), signal.SIGUSR1)
+
+
+def circle():
+    pair = [dist.new_group([1, 2]) for _ in range(2)]
+    return (pair[:: 1 if dist.get_rank() == 1 else -1], 0) if dist.get_rank() in (1, 2) else (None, 0)
+
+
 def of_groups():
     """The first two ranks are a group, and the others, which makes more collectives than the first."""
     first, others = dist.new_group([0, 1]), dist.new_group(list(range(2, dist.get_world_size())))
@@ -110,15 +127,15 @@ def paused_child(loader):
 
 
 FAULTS = {"stopped": stopped, "gilHeld": gil_held, "sleep": sleep, "deadlock": deadlock, "diskWait": disk_wait,
-          "swallowed": fails, "mismatch": mismatch, "partition": cut_off, "nativeSpin": native_spin}
-OF_GROUPS = ("otherGroup", "oneTooMany")
+          "swallowed": fails, "mismatch": mismatch, "partition": cut_off, "nativeSpin": native_spin, "silent": silent}
+OF_GROUPS = {"otherGroup": of_groups, "oneTooMany": of_groups, "circle": circle}
 
 
 def train(rank):
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     batches, is_culprit = None, rank == RANK
-    group, turns = of_groups() if KIND in OF_GROUPS else (None, 0)
+    group, turns = OF_GROUPS.get(KIND, lambda: (None, 0))()
     if is_culprit and KIND in ("dataLoader", "pausedChild"):
         batches = iter(torch.utils.data.DataLoader(Batches(), batch_size=1, num_workers=1))
     for step in range(1_000_000):
@@ -135,6 +152,9 @@ def train(rank):
                 time.sleep(3600)  # at: otherGroup
             elif KIND in FAULTS:
                 FAULTS[KIND]()
+        if KIND == "circle" and step == STEPS_BEFORE:
+            for one in group or ():
+                dist.all_reduce(torch.ones(1), group=one)  # at: circle
         for _ in range(turns):
             dist.all_reduce(torch.ones(1), group=group)  # at: oneTooMany
         batch = torch.ones(2, 4) if batches is None else next(batches)  # at: dataLoader, pausedChild

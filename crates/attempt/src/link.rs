@@ -41,6 +41,9 @@ pub enum JoinAnswer {
         /// Whether the coordinator answers pings.
         #[serde(default)]
         answers_pings: bool,
+        /// Whether the coordinator hears how ranks stand that do not move.
+        #[serde(default)]
+        hears_standings: bool,
     },
     Refused(JoinRefusal),
     /// The node shall prove that it knows the secret.
@@ -69,6 +72,8 @@ pub struct Link {
     pub lets_leave: bool,
     /// Whether the coordinator on the other side answers pings.
     pub answers_pings: bool,
+    /// Whether it hears how ranks stand that do not move.
+    pub hears_standings: bool,
 }
 
 impl Link {
@@ -92,6 +97,7 @@ impl Link {
             peer,
             lets_leave: false,
             answers_pings: false,
+            hears_standings: false,
         })
     }
 
@@ -283,11 +289,12 @@ fn introduce(stream: TcpStream, greeting: &Greeting, secret: &str) -> Result<Lin
     loop {
         let answered = next_answer(&mut link).map_err(not_ours)?;
         match serde_json::from_slice(&answered).map_err(|error| not_ours(error.into()))? {
-            JoinAnswer::Welcome { lets_leave, answers_pings, .. } if is_proven => {
+            JoinAnswer::Welcome { lets_leave, answers_pings, hears_standings, .. } if is_proven => {
                 link.trust();
                 link.stream.set_nonblocking(true).map_err(not_ours)?;
                 link.lets_leave = lets_leave;
                 link.answers_pings = answers_pings;
+                link.hears_standings = hears_standings;
                 return Ok(link);
             }
             JoinAnswer::Challenge(_) if !is_proven && session.is_none() => {

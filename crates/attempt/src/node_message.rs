@@ -7,8 +7,9 @@ use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::Reached;
-use fermi_domain::hang::Demand;
-use fermi_domain::pulse::Phase;
+use fermi_domain::hang::{Demand, NodeStanding};
+use fermi_domain::ledger::Measured;
+use fermi_domain::pulse::{Phase, known_phase};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -118,6 +119,9 @@ pub enum NodeCommand {
         /// The same by process group; a node of an older release does not say.
         #[serde(default, skip_serializing_if = "Demand::is_empty")]
         groups: Demand,
+        /// Whether the node is to ask its ranks where they stand; said to those alone that tell how their ranks stand.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        asks: bool,
     },
     /// Nothing, except that the coordinator lives.
     Alive,
@@ -153,6 +157,9 @@ pub enum NodeReport {
         /// The same by process group; a node of an older release does not say.
         #[serde(default, skip_serializing_if = "Demand::is_empty")]
         groups: Demand,
+        /// How its ranks stand, or that they go on; said to coordinators alone that have said that they hear it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standing: Option<Box<NodeStanding>>,
     },
     /// What the node has found of a hang, for those at the first node to read.
     HangTold {
@@ -184,6 +191,8 @@ pub enum NodeReport {
         generation: u64,
     },
     Swept,
+    /// What its ranks have counted in the attempt that is being swept; said to coordinators alone that hear how ranks stand.
+    Measured(Measured),
     /// The answer to a sweep that has left something: these processes do not die. [`NodeReport::Swept`] follows when they have.
     StillThere {
         pids: Vec<i32>,
@@ -223,9 +232,16 @@ fn known_event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<
     }
 }
 
-fn known_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Phase>, D::Error> {
-    let told = Option::<serde_json::Value>::deserialize(deserializer)?;
-    Ok(told.and_then(|told| Phase::deserialize(told).ok()))
+impl NodeReport {
+    /// As a coordinator of an older release understands it, which does not hear how ranks stand; none where nothing is left of it.
+    pub fn without_standing(self) -> Option<Self> {
+        match self {
+            Self::Begun { groups, standing: Some(_), .. } if groups.is_empty() => None,
+            Self::Measured(_) => None,
+            Self::Begun { collectives, groups, .. } => Some(Self::Begun { collectives, groups, standing: None }),
+            other => Some(other),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -243,6 +259,32 @@ mod tests {
         let told = serde_json::to_string(&seen(Some(Phase::Import))).unwrap();
         assert_eq!(read(&told), seen(Some(Phase::Import)));
         assert_eq!(read(&told.replace("import", "dreams")), seen(None));
+    }
+
+    #[test]
+    fn how_ranks_stand_is_told_to_those_alone_that_hear_it_and_older_words_are_read() {
+        let standing = NodeStanding { attempt: 2, quiet_ms: Some(5), ..NodeStanding::default() };
+        let told = |groups: Demand, standing| NodeReport::Begun { collectives: 7, groups, standing };
+        let groups: Demand = [("0/0/0".to_owned(), 7)].into();
+        let with = told(groups.clone(), Some(Box::new(standing)));
+        let without = told(groups, None);
+        assert_eq!(with.clone().without_standing(), Some(without.clone()));
+        assert_eq!(told(Demand::new(), Some(Box::default())).without_standing(), None);
+        assert_eq!(NodeReport::Measured(Measured::default()).without_standing(), None);
+        assert_eq!(NodeReport::Swept.without_standing(), Some(NodeReport::Swept));
+        let older = r#"{"begun":{"collectives":7,"groups":{"0/0/0":7}}}"#;
+        assert_eq!(serde_json::to_string(&without).unwrap(), older);
+        assert_eq!(serde_json::from_str::<NodeReport>(older).unwrap(), without);
+        let said = serde_json::to_string(&with).unwrap();
+        assert_eq!(serde_json::from_str::<NodeReport>(&said).unwrap(), with);
+        let later = r#"{"begun":{"collectives":7,"standing":{"attempt":2,"mood":1,"ranks":[{"rank":3,"pid":1,"state":83,
+            "phase":"dreams","tomorrow":true}]}}}"#;
+        let NodeReport::Begun { standing: Some(standing), .. } = serde_json::from_str(later).unwrap() else { panic!() };
+        assert_eq!((standing.ranks[0].rank, standing.ranks[0].phase, standing.quiet_ms), (3, None, None));
+        let asks = NodeCommand::Begun { collectives: 0, groups: Demand::new(), asks: true };
+        assert_eq!(serde_json::to_string(&asks).unwrap(), r#"{"begun":{"collectives":0,"asks":true}}"#);
+        let older = NodeCommand::Begun { collectives: 7, groups: Demand::new(), asks: false };
+        assert_eq!(serde_json::from_str::<NodeCommand>(r#"{"begun":{"collectives":7}}"#).unwrap(), older);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The page of memory that a rank's hook (`python/fermi_hook`) keeps up to date and its supervisor reads: words first, then
 //! texts. Words are added, never moved; what was not written is zero. Behind the page is what the rank's stacks are written to.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Bytes of the page; those that are not used take no memory.
 pub const SIZE: u64 = 1 << 20;
@@ -71,6 +71,12 @@ pub enum Phase {
     Save,
 }
 
+/// A phase that this release does not know is none.
+pub fn known_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Phase>, D::Error> {
+    let told = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(told.and_then(|told| Phase::deserialize(told).ok()))
+}
+
 /// What became of a parked process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParkedEnd {
@@ -99,7 +105,7 @@ pub enum ParkedDevice {
 }
 
 /// What the page says. Times are nanoseconds of the monotonic clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pulse {
     pub pid: u64,
     pub phase: Option<Phase>,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::procfs;
+use crate::{listeners, procfs};
 
 /// A connection of a process that is established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +19,21 @@ const LISTENS: &str = "0A";
 
 /// The ports of those of these sockets, named by their inodes, that wait for connections.
 pub fn listening(sockets: &HashSet<u64>) -> Vec<u16> {
-    let mut ports = Vec::new();
     if sockets.is_empty() {
-        return ports;
+        return Vec::new();
     }
+    let all = listeners::all().unwrap_or_else(|_| listed_as_listening());
+    all.into_iter().filter(|(inode, _)| sockets.contains(inode)).map(|(_, port)| port).collect()
+}
+
+/// The same by the tables of all sockets, where the kernel does not answer questions.
+fn listed_as_listening() -> Vec<(u64, u16)> {
+    let mut listening = Vec::new();
     for name in ["tcp", "tcp6"] {
         let text = procfs::read_text(&format!("/proc/self/net/{name}")).unwrap_or_default();
-        let listening = text.lines().skip(1).filter_map(parse_listening);
-        ports.extend(listening.filter(|(inode, _)| sockets.contains(inode)).map(|(_, port)| port));
+        listening.extend(text.lines().skip(1).filter_map(parse_listening));
     }
-    ports
+    listening
 }
 
 fn parse_listening(line: &str) -> Option<(u64, u16)> {
@@ -112,6 +117,7 @@ mod tests {
         let me = i32::try_from(std::process::id()).unwrap();
         let found = listening(&sockets(me));
         assert!(found.contains(&address.port()), "{found:?}");
+        assert!(listed_as_listening().iter().any(|(_, port)| *port == address.port()), "the tables say the same");
         assert_eq!(listening(&HashSet::new()), Vec::<u16>::new());
         let line = "   1: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1 x";
         assert_eq!(parse_listening(line), Some((77, 8080)));

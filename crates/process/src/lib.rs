@@ -26,6 +26,7 @@ pub mod in_place;
 pub mod journal;
 pub mod last_word;
 pub mod lease;
+mod listeners;
 pub mod no_dump;
 pub mod output;
 pub mod pidfd;

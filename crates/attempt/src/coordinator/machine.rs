@@ -171,6 +171,7 @@ impl Coordinator {
             NodeReport::RankStarted { .. }
             | NodeReport::Begun { .. }
             | NodeReport::HangTold { .. }
+            | NodeReport::Measured(_)
             | NodeReport::Alive
             | NodeReport::LinkForged
             | NodeReport::NothingLeft

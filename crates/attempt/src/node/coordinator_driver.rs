@@ -13,6 +13,7 @@ use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::hang::Demand;
 use fermi_domain::language::{Explained, Text, reason};
+use fermi_domain::ledger::Measured;
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::clock::Monotonic;
 
@@ -66,6 +67,8 @@ pub struct CoordinatorDriver {
     surveyed: Option<u32>,
     /// What the ranks of some node wait for that did not move then.
     begun: Demand,
+    /// What the ranks of other nodes have counted in the attempt that ends.
+    measured: Vec<Measured>,
     is_over: bool,
     /// The nodes of the attempt in the order of node ranks.
     nodes: Vec<NodeRanks>,
@@ -106,6 +109,7 @@ impl CoordinatorDriver {
             has_started: false,
             surveyed: None,
             begun: Demand::new(),
+            measured: Vec::new(),
             is_over: false,
             nodes: Vec::new(),
             start_up: StartUpWatch::default(),
@@ -155,6 +159,13 @@ impl CoordinatorDriver {
         }
         let reports = node.look();
         self.take_reports(0, reports, node);
+        if node.executor.asks_other_nodes() {
+            // Only where all have told how their ranks stand, so that all understand it.
+            let ask = NodeCommand::Begun { collectives: 0, groups: Demand::new(), asks: true };
+            for number in self.order.iter().filter(|number| **number != 0) {
+                self.peers.send(*number, &ask);
+            }
+        }
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();
             self.mind_silence(node);
@@ -289,6 +300,7 @@ impl CoordinatorDriver {
 
     fn start(&mut self, attempt: u32, plan: ResumePlan, node: &mut Node) -> Vec<RunInput> {
         self.begun.clear();
+        self.measured.clear();
         let master_port = self.lease.port;
         let mut what = Served::of(node.bundle());
         if !self.assembly.all_meet_at_hosted_store() {
@@ -391,19 +403,38 @@ impl CoordinatorDriver {
     /// Passes on how far ranks are that do not move, so that the node of those that are behind can name them.
     fn mind_hangs(&mut self, number: usize, report: &NodeReport, node: &mut Node) {
         match report {
-            NodeReport::Begun { collectives, groups } => {
+            NodeReport::Begun { collectives, groups, standing } => {
+                if let Some(standing) = standing.as_deref().filter(|_| number != 0) {
+                    node.executor.hear_of_node(number, standing);
+                }
                 let before = self.begun.clone();
-                for (group, begun) in groups.iter().chain([(&String::new(), collectives)]) {
+                for (group, begun) in
+                    groups.iter().chain([(&String::new(), collectives)]).filter(|(_, begun)| **begun > 0)
+                {
                     let most = self.begun.entry(group.clone()).or_default();
                     *most = (*most).max(*begun);
                 }
                 if self.begun != before {
                     let collectives = self.begun.get("").copied().unwrap_or(0);
-                    let _ = self.send_to_all(&NodeCommand::Begun { collectives, groups: self.begun.clone() }, node);
+                    let groups = self.begun.clone();
+                    let _ = self.send_to_all(&NodeCommand::Begun { collectives, groups, asks: false }, node);
                 }
             }
+            NodeReport::Measured(measured) if number != 0 => self.mind_measured(measured, node),
             NodeReport::HangTold { event: Some(event) } if number != 0 => node.record((**event).clone()),
             _ => {}
+        }
+    }
+
+    /// Which rank was slow is known when all nodes have told how long theirs have waited.
+    fn mind_measured(&mut self, measured: &Measured, node: &mut Node) {
+        let own = node.executor.measured();
+        self.measured.extend((measured.attempt == own.attempt).then(|| measured.clone()));
+        if self.measured.len() + 1 == self.order.len() {
+            let all = self.measured.drain(..).fold(own.clone(), |all, one| all.and(&one)).event();
+            if let Some(all) = all.filter(|all| own.event().as_ref() != Some(all)) {
+                node.record(all);
+            }
         }
     }
 
@@ -470,7 +501,8 @@ impl CoordinatorDriver {
         match self.assembly.welcome(greeting) {
             Ok(number) => {
                 let coordinator = node.bundle().node_name.clone();
-                let welcome = JoinAnswer::Welcome { coordinator, lets_leave: true, answers_pings: true };
+                let welcome =
+                    JoinAnswer::Welcome { coordinator, lets_leave: true, answers_pings: true, hears_standings: true };
                 if self.peers.welcome(pending, number, name.clone(), &welcome).is_err() {
                     self.assembly.leave(number);
                     return;

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use fermi_domain::checkpoint::Fence;
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
+use fermi_domain::hang::NodeStanding;
 use fermi_domain::healing::spent::{Kept, lacks_memory};
 use fermi_domain::launch::Serves;
+use fermi_domain::ledger::Measured;
 use fermi_process::cgroup::Cgroup;
 use fermi_process::clock;
 use fermi_process::output::{Dropped, Pump, Tails};
@@ -26,7 +28,7 @@ use super::event_sink::EventSink;
 use super::hang_evidence;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{self, RankProcess, RankProcesses};
-use super::rank_watch::{self, RankWatch};
+use super::rank_watch::RankWatch;
 use super::start_notes::StartNotes;
 use super::step_watch::StepWatch;
 use crate::bundle::{NodeBundle, RankPlan};
@@ -156,20 +158,40 @@ impl Executor {
             }
             NodeCommand::Sweep => {
                 let pids = self.sweep(events);
-                return vec![if pids.is_empty() { NodeReport::Swept } else { NodeReport::StillThere { pids } }];
+                let measured = NodeReport::Measured(self.measured());
+                return vec![
+                    measured,
+                    if pids.is_empty() { NodeReport::Swept } else { NodeReport::StillThere { pids } },
+                ];
             }
             NodeCommand::Tell(event) => {
                 if let Some(event) = event {
                     events.record(*event);
                 }
             }
-            NodeCommand::Begun { collectives, groups } => {
-                self.watch.iter_mut().for_each(|watch| watch.hear_of_others(collectives, &groups));
+            NodeCommand::Begun { collectives, groups, asks } => {
+                let Self { watch, ranks, parking, .. } = self;
+                if let Some(watch) = watch {
+                    watch.hear_of_others(collectives, &groups);
+                    if asks {
+                        watch.ask_for_others(&ranks.running, parking);
+                    }
+                }
             }
             NodeCommand::Over => self.end_parked(),
             NodeCommand::Alive | NodeCommand::Pong { .. } => {}
         }
         Vec::new()
+    }
+
+    /// How the ranks of another node stand, as it tells the coordinator.
+    pub fn hear_of_node(&mut self, node: usize, standing: &NodeStanding) {
+        self.watch.iter_mut().for_each(|watch| watch.hear_of_node(node, standing));
+    }
+
+    /// Whether the other nodes are to ask their ranks where they stand; said once of a suspicion.
+    pub fn asks_other_nodes(&mut self) -> bool {
+        self.watch.as_mut().is_some_and(RankWatch::asks_other_nodes)
     }
 
     /// Looks for ranks that have ended.
@@ -339,8 +361,8 @@ impl Executor {
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         self.parking.attempt_begins(start.attempt, self.may_restart(start.attempt));
         if let Some(watch) = self.watch.as_mut() {
-            let has_others_elsewhere = start.position.world_size as usize > self.bundle.ranks.len();
-            watch.attempt_begins(start.attempt, has_others_elsewhere);
+            let elsewhere = (start.position.world_size as usize).saturating_sub(self.bundle.ranks.len());
+            watch.attempt_begins(start.attempt, elsewhere);
         }
         self.devices.attempt_begins(&self.bundle.ranks);
         self.steps.attempt_begins(Instant::now());
@@ -436,12 +458,17 @@ impl Executor {
             .collect()
     }
 
+    /// What the ranks of the attempt have counted, as it has ended.
+    pub fn measured(&self) -> Measured {
+        Measured::of(self.attempt, &self.parking.pulses())
+    }
+
     /// Ends all that is left of the attempt; the answer is what could not be ended.
     pub fn sweep(&mut self, events: &mut EventSink) -> Vec<i32> {
         self.surveyed = None;
         self.checkpoints.rest();
         self.watch.iter_mut().for_each(RankWatch::rest);
-        if let Some(measured) = rank_watch::measured(self.attempt, &self.parking.pulses()) {
+        if let Some(measured) = self.measured().event() {
             events.record(measured);
         }
         for (process, exit) in self.reap() {

@@ -225,6 +225,9 @@ impl FollowerNode {
 
     fn report(&mut self, reports: Vec<NodeReport>) {
         if let State::Linked(link) = &mut self.state {
+            let known =
+                |report: NodeReport| if link.hears_standings { Some(report) } else { report.without_standing() };
+            let reports: Vec<_> = reports.into_iter().filter_map(known).collect();
             for report in reports {
                 // A link that cannot be written is cut, which shows when it is read.
                 let _ = link.send(&report);

@@ -174,12 +174,30 @@ impl HangEvidence {
         }
     }
 
+    /// Of ranks of other nodes it is known where these say that they stand.
+    pub fn add_elsewhere(&mut self, frames: BTreeMap<u32, Vec<Frame>>) {
+        for (rank, frames) in frames {
+            let lines: Vec<String> = frames.iter().map(Frame::line).collect();
+            let _ = writeln!(self.text, "== rank {rank}: on another node, at:\n{}\n", lines.join("\n"));
+            self.stacks.insert(rank, frames);
+        }
+    }
+
     /// Adds it to the file of the attempt; nothing where the disk does not take it.
     pub fn keep(&self, run_folder: &Path, attempt: u32, case: &HangCase) -> Option<PathBuf> {
+        self.append(run_folder, attempt, &format!("{:?} rank {:?}", case.kind, case.ranks))
+    }
+
+    /// The same where the first node judges.
+    pub fn keep_for_others(&self, run_folder: &Path, attempt: u32) {
+        let _ = self.append(run_folder, attempt, "asked for by the first node");
+    }
+
+    fn append(&self, run_folder: &Path, attempt: u32, why: &str) -> Option<PathBuf> {
         let path = hang_file(run_folder, attempt);
         let mut file = OpenOptions::new().create(true).append(true).open(&path).ok()?;
-        let head = format!("{:?} rank {:?} at {} ms\n", case.kind, case.ranks, clock::unix_ms());
-        file.write_all(format!("{head}{}\n", self.text).as_bytes()).ok()?;
+        let text = format!("{why} at {} ms\n{}\n", clock::unix_ms(), self.text);
+        file.write_all(text.as_bytes()).ok()?;
         Some(path)
     }
 }

@@ -401,7 +401,12 @@ mod tests {
                 *pending,
                 1,
                 greeting.name,
-                &JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true },
+                &JoinAnswer::Welcome {
+                    coordinator: "gn6".into(),
+                    lets_leave: true,
+                    answers_pings: true,
+                    hears_standings: true,
+                },
             )
             .unwrap();
         node

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use fermi_domain::event::RunEvent;
 use fermi_domain::failure::{Diagnosis, FailureClass, Recurrence, Role};
 use fermi_domain::hang::{
-    Demand, Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped,
+    Demand, Frame, HangCase, HangPatience, HangStep, HangWatch, NodeStanding, RankSample, StackGroup, Work, grouped,
 };
 use fermi_domain::language::Text;
-use fermi_domain::ledger::waited_for_the_slowest;
 use fermi_domain::pulse::{Phase, Pulse};
 use fermi_process::{clock, procfs};
 
@@ -27,6 +26,8 @@ use crate::node_message::NodeReport;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Ranks that are asked for their stacks have so long to write them.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(400);
+/// With their last collectives, which they tell at a tick.
+const TELLS_COLLECTIVES_WITHIN: Duration = Duration::from_millis(800);
 
 /// The watch over the attempt that runs.
 #[derive(Debug)]
@@ -46,6 +47,13 @@ pub struct RankWatch {
     /// What other nodes know of what ranks here wait for.
     begun: Demand,
     has_others_elsewhere: bool,
+    /// How ranks here stand, as other nodes know it; none where they know that things move.
+    standing: Option<NodeStanding>,
+    /// When the first node has asked where they are, and what they have said.
+    asked_by_others: Option<Instant>,
+    frames: Option<BTreeMap<u32, Vec<Frame>>>,
+    /// Whether other nodes are to be asked.
+    asks_others: bool,
     /// The hang, as it was told.
     told: Option<(u32, Diagnosis, Vec<String>)>,
     /// When somebody has asked where ranks stand.
@@ -68,17 +76,22 @@ impl RankWatch {
             suspected_ms: None,
             begun: Demand::new(),
             has_others_elsewhere: false,
+            standing: None,
+            asked_by_others: None,
+            frames: None,
+            asks_others: false,
             told: None,
             asked: None,
             resident: BTreeMap::new(),
         }
     }
 
-    pub fn attempt_begins(&mut self, attempt: u32, has_others_elsewhere: bool) {
+    /// `elsewhere` is how many ranks other nodes have.
+    pub fn attempt_begins(&mut self, attempt: u32, elsewhere: usize) {
         *self = Self::new(self.patience.act_after_ms);
         self.attempt = attempt;
-        self.has_others_elsewhere = has_others_elsewhere;
-        self.watch = Some(HangWatch::new(clock::monotonic_ns() / 1_000_000, has_others_elsewhere));
+        self.has_others_elsewhere = elsewhere > 0;
+        self.watch = Some(HangWatch::new(now_ms(), elsewhere));
     }
 
     /// How many bytes all ranks had in memory when they were last looked at; none where they never were.
@@ -102,8 +115,28 @@ impl RankWatch {
 
     pub fn hear_of_others(&mut self, collectives: u64, groups: &Demand) {
         let mut demand = groups.clone();
-        demand.insert(String::new(), collectives);
+        if collectives > 0 {
+            demand.insert(String::new(), collectives);
+        }
         self.watch.iter_mut().for_each(|watch| watch.hear_of_others(demand.clone()));
+    }
+
+    pub fn hear_of_node(&mut self, node: usize, standing: &NodeStanding) {
+        if let Some(watch) = self.watch.as_mut().filter(|_| standing.attempt == self.attempt) {
+            watch.hear_of_node(node, standing.clone(), now_ms());
+        }
+    }
+
+    /// The first node suspects a hang of all, and wants to know at which lines ranks here are.
+    pub fn ask_for_others(&mut self, ranks: &[RankProcess], parking: &Parking) {
+        if self.watch.is_some() {
+            hang_evidence::ask_for_stacks(ranks, parking);
+            (self.asked_by_others, self.frames) = (Some(Instant::now()), None);
+        }
+    }
+
+    pub fn asks_other_nodes(&mut self) -> bool {
+        std::mem::take(&mut self.asks_others)
     }
 
     pub fn rank_ended_well(&mut self, process: &RankProcess, parking: &Parking) {
@@ -129,32 +162,33 @@ impl RankWatch {
             return Vec::new();
         }
         self.looked = Some(Instant::now());
-        let now_ms = clock::monotonic_ns() / 1_000_000;
+        let now_ms = now_ms();
         let samples = self.samples(ranks, parking, now_ms);
         if self.asked.is_some_and(|asked| asked.elapsed() >= ANSWERS_WITHIN) {
             self.asked = None;
             events.record(stacks_taken(self.attempt, &HangEvidence::gather(ranks, parking, &samples).stacks));
         }
         self.tell_phase(&samples, events);
+        self.gather_for_others(ranks, parking, &samples, run_folder);
         let Some(watch) = self.watch.as_mut() else { return Vec::new() };
         let ended: Vec<u32> = self.ended.keys().copied().collect();
         let step = watch.look(&samples, &ended, self.patience, now_ms);
-        let begun = watch.tell_others(&samples, now_ms).filter(|begun| *begun != self.begun);
-        let mut reports = Vec::new();
-        if let Some(groups) = begun {
-            let collectives = groups.get("").copied().unwrap_or(0);
-            self.begun.clone_from(&groups);
-            reports.push(NodeReport::Begun { collectives, groups });
-        }
+        let begun = watch.tell_others(&samples, now_ms);
+        let standing = watch.standing(&samples, &ended, now_ms);
+        let mut reports: Vec<NodeReport> = self.news(begun, standing).into_iter().collect();
         let told = match step {
             None => None,
-            Some(HangStep::Suspect { since_ms, ranks: suspects }) => {
+            Some(HangStep::Suspect { since_ms, ranks: suspects, of_all }) => {
+                self.asks_others |= of_all;
                 hang_evidence::ask_for_stacks(ranks, parking);
                 self.suspected(unix_ms(since_ms, now_ms), suspects)
             }
             Some(HangStep::Judge { since_ms, case }) => {
                 let mut evidence = HangEvidence::gather(ranks, parking, &samples);
                 evidence.add_ended(&self.ended);
+                if case.is_of_all {
+                    evidence.add_elsewhere(self.watch.iter().flat_map(HangWatch::frames_elsewhere).collect());
+                }
                 let file = run_folder.and_then(|folder| evidence.keep(folder, self.attempt, &case));
                 Some(self.judged(since_ms, now_ms, *case, &evidence.stacks, devices, file))
             }
@@ -176,6 +210,59 @@ impl RankWatch {
             }
         }
         reports
+    }
+
+    /// What other nodes do not know yet of ranks here that stand still, and once that they go on.
+    fn news(&mut self, begun: Option<Demand>, standing: Option<NodeStanding>) -> Option<NodeReport> {
+        let standing = standing.map(|standing| self.completed(standing));
+        let is_known = match (&standing, &self.standing) {
+            // That more time has passed is no news.
+            (Some(now), Some(told)) => NodeStanding { quiet_ms: told.quiet_ms, ..now.clone() } == *told,
+            (now, told) => now.is_none() && told.is_none(),
+        };
+        let begun = begun.filter(|begun| *begun != self.begun);
+        if is_known && begun.is_none() {
+            return None;
+        }
+        if standing.is_none() {
+            (self.asked_by_others, self.frames) = (None, None);
+        }
+        let groups = begun.unwrap_or_default();
+        if !groups.is_empty() {
+            self.begun.clone_from(&groups);
+        }
+        self.standing.clone_from(&standing);
+        let goes_on = NodeStanding { attempt: self.attempt, ..NodeStanding::default() };
+        let collectives = groups.get("").copied().unwrap_or(0);
+        Some(NodeReport::Begun { collectives, groups, standing: Some(Box::new(standing.unwrap_or(goes_on))) })
+    }
+
+    /// With what only this watch knows.
+    fn completed(&self, mut standing: NodeStanding) -> NodeStanding {
+        standing.attempt = self.attempt;
+        standing.is_asked = self.frames.is_some();
+        for rank in &mut standing.ranks {
+            rank.frames = self.frames.as_ref().and_then(|frames| frames.get(&rank.rank).cloned()).unwrap_or_default();
+        }
+        standing
+    }
+
+    /// Keeps what the ranks have answered to the first node's question, for it and for who looks here.
+    fn gather_for_others(
+        &mut self,
+        ranks: &[RankProcess],
+        parking: &Parking,
+        samples: &[RankSample],
+        run_folder: Option<&Path>,
+    ) {
+        let is_due = self.asked_by_others.is_some_and(|asked| asked.elapsed() >= TELLS_COLLECTIVES_WITHIN);
+        if is_due && self.frames.is_none() {
+            let evidence = HangEvidence::gather(ranks, parking, samples);
+            if let Some(folder) = run_folder {
+                evidence.keep_for_others(folder, self.attempt);
+            }
+            self.frames = Some(evidence.stacks);
+        }
     }
 
     /// Said once of a hang, however often the picture changes.
@@ -276,21 +363,14 @@ impl RankWatch {
     }
 }
 
+/// By the clock of the pulses.
+fn now_ms() -> u64 {
+    clock::monotonic_ns() / 1_000_000
+}
+
 /// A time of the clock of the pulses by the clock of the journal.
 fn unix_ms(then_ms: u64, now_ms: u64) -> u64 {
     clock::unix_ms().saturating_sub(now_ms.saturating_sub(then_ms))
-}
-
-/// What ranks have counted in the attempt, once it has ended; nothing where no hook has seen a step.
-pub fn measured(attempt: u32, pulses: &[Pulse]) -> Option<RunEvent> {
-    let most = |count: fn(&Pulse) -> u64| pulses.iter().map(count).max().unwrap_or(0);
-    let steps = most(|pulse| pulse.steps);
-    let saving_ms = most(|pulse| pulse.saving_ns) / 1_000_000;
-    let saved_steps = most(|pulse| pulse.saved_at);
-    let waited_ms: Vec<u64> = pulses.iter().map(|pulse| pulse.waiting_ns / 1_000_000).collect();
-    let slow_ms = waited_for_the_slowest(&waited_ms);
-    let is_worth = steps > 0 || saving_ms > 0 || slow_ms > 0;
-    is_worth.then_some(RunEvent::AttemptMeasured { attempt, steps, saved_steps, saving_ms, slow_ms })
 }
 
 /// Where ranks stand, and who has not said it.

@@ -119,7 +119,8 @@ fn welcome(peers: &mut Peers) {
         PeerNews::Greeted(pending, greeting) => Some((pending, greeting)),
         _ => None,
     });
-    let answer = JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true };
+    let answer =
+        JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true, hears_standings: true };
     peers.welcome(*pending.0, 1, pending.1.name, &answer).unwrap();
 }
 
@@ -297,7 +298,8 @@ fn without_a_secret_nodes_are_taken_in_as_before() {
 
 #[test]
 fn a_node_is_not_welcomed_by_one_who_does_not_know_the_secret() {
-    let welcome = JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true };
+    let welcome =
+        JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true, hears_standings: true };
     let challenge = JoinAnswer::Challenge(Challenge { coordinator: "gn6".into(), nonce: [7; 32] });
     let proven = JoinAnswer::Proven { proof: [7; 32] };
     let scripts = [

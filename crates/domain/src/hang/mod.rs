@@ -3,9 +3,11 @@
 //! Samples of all ranks go in with the time; what comes out is to look closer, to gather evidence, to judge. A rank that
 //! computes, reads or writes is busy and no hang, however long the others wait for it.
 
+mod apart;
 mod connections;
 mod disagreement;
 pub mod dumps;
+mod elsewhere;
 mod note;
 mod sample;
 mod stack;
@@ -15,6 +17,7 @@ mod watch;
 mod words;
 
 pub use connections::{Connection, Unanswered, unanswered};
+pub use elsewhere::{NodeStanding, RankStanding};
 pub use note::HangNote;
 pub use sample::{Collective, RankSample, StoppedBy, StoppedProcess, Tracer, Work};
 pub use stack::{Frame, StackGroup, frames_of, grouped, own_frame, trained_in};

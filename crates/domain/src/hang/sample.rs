@@ -1,6 +1,6 @@
 //! What is seen of a rank at one time.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::connections::Unanswered;
 use super::stack::Frame;
@@ -70,7 +70,7 @@ pub struct Work {
 }
 
 /// A collective that a rank has entered, as its hook tells it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collective {
     /// Its number in its group.
     pub seq: u64,

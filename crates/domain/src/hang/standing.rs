@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::sample::RankSample;
 use crate::pulse::Pulse;
@@ -11,7 +11,7 @@ use crate::pulse::Pulse;
 pub type Demand = BTreeMap<String, u64>;
 
 /// How far a rank is in one of its groups, as its hook tells it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupStanding {
     /// The same word on all ranks of the group.

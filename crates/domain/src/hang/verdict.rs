@@ -57,6 +57,10 @@ pub struct HangCase {
     pub collective: Option<(u64, String)>,
     /// Its group, where ranks have more than the one that all are in.
     pub group: Option<GroupName>,
+    /// Whether other ranks go on meanwhile.
+    pub is_apart: bool,
+    /// Whether it is about the ranks of all nodes, as the first one sees them.
+    pub is_of_all: bool,
     /// Whether those that it is about wait in other collectives themselves, and for what the first of them waits.
     pub is_circle: bool,
     pub waits_in: Option<Waiting>,
@@ -100,6 +104,8 @@ impl HangCase {
             without_interpreter: Vec::new(),
             collective,
             group,
+            is_apart: false,
+            is_of_all: false,
             is_circle,
             waits_in: waits_in.filter(|_| is_circle && kind == HangKind::NotEntered),
             entered: entered.map(|disagreement| disagreement.entered).unwrap_or_default(),
@@ -118,6 +124,21 @@ impl HangCase {
                 samples.iter().filter_map(|sample| Some((sample.rank, case.entered_by(sample, &standings)?))).collect();
         }
         case
+    }
+
+    /// Whether ranks of other nodes decide what it is: those here may be held up by one of them.
+    pub(super) fn needs_all(&self) -> bool {
+        match self.kind {
+            HangKind::Silent => self.unanswered.is_empty(),
+            HangKind::Asleep => true,
+            HangKind::NotEntered | HangKind::Mismatched => self.is_circle,
+            HangKind::Stopped | HangKind::Left | HangKind::DiskWait | HangKind::Busy => false,
+        }
+    }
+
+    /// Whether no node tells it by itself: the ranks of several are in it.
+    pub(super) fn is_seen_by_all_alone(&self) -> bool {
+        self.needs_all() || matches!(self.kind, HangKind::Mismatched | HangKind::Left)
     }
 
     /// What a rank waits in, where each waits in another group.

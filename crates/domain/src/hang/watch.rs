@@ -1,7 +1,10 @@
 //! From quiet to suspect to verdict.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
+use super::apart::apart;
+use super::elsewhere::{Elsewhere, NodeStanding, RankStanding};
 use super::sample::{RankSample, Work};
 use super::stack::Frame;
 use super::standing::{Demand, demand_of};
@@ -15,6 +18,9 @@ const SHORTEST_QUIET_MS: u64 = 2_000;
 const STEPS_KNOWN: usize = 3;
 const STEPS_REMEMBERED: usize = 16;
 const QUIET_WITHOUT_STEPS_MS: u64 = 60_000;
+/// Ranks that stand while others go on may wait for what these do: later than where all stand.
+const QUIET_APART_MS: u64 = 10_000;
+const MOVES_REMEMBERED: usize = 64;
 /// Where steps are not seen, and what is seen of them are collectives that go on.
 const SHORTEST_QUIET_OF_COLLECTIVES_MS: u64 = 5_000;
 /// A checkpoint, a file: nothing is said of them sooner.
@@ -27,6 +33,8 @@ const QUIET_ASLEEP_MS: u64 = 30_000;
 const BUSY_MS: u64 = 900_000;
 const ASLEEP_ACTS_MS: u64 = 600_000;
 const SILENT_BUT_BUSY_MS: u64 = 60_000;
+/// What goes from node to node may take longer than it does within one, and nobody sees that it moves.
+const SILENT_OF_ALL_MS: u64 = 10_000;
 /// A main thread that runs at one line for so long, without waiting and without new memory, is in native code that may not end.
 const SPINS_MS: u64 = 1_400;
 /// So few pauses are none: the answer to a signal has some.
@@ -40,6 +48,8 @@ const WORK_WINDOW_MS: u64 = 700;
 /// Evidence has so long to come.
 const EVIDENCE_MS: u64 = 700;
 const EVIDENCE_OF_STOPPED_MS: u64 = 200;
+/// That of other nodes, unless all have sent it before.
+const EVIDENCE_OF_ALL_MS: u64 = 2_000;
 /// An interpreter that has not ticked for so long does not run.
 const TICKS_STOPPED_MS: u64 = 1_500;
 
@@ -54,7 +64,12 @@ pub struct HangPatience {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HangStep {
     /// Evidence is to be gathered.
-    Suspect { since_ms: u64, ranks: Vec<u32> },
+    Suspect {
+        since_ms: u64,
+        ranks: Vec<u32>,
+        /// Whether other nodes are to gather it too.
+        of_all: bool,
+    },
     /// It is a hang, with the evidence that has come.
     Judge { since_ms: u64, case: Box<HangCase> },
     /// It has lasted as long as it may.
@@ -92,9 +107,7 @@ pub struct HangWatch {
     longest_passed_ms: u64,
     progress_ms: u64,
     stage: Stage,
-    /// Whether ranks run elsewhere too, so that those here may wait for one of them; and how far those are.
-    has_others_elsewhere: bool,
-    elsewhere: Demand,
+    elsewhere: Elsewhere,
 }
 
 /// What was last seen of a rank.
@@ -103,6 +116,11 @@ struct Seen {
     steps: u64,
     last_step_ms: u64,
     moves: u64,
+    moved_ms: u64,
+    /// Whether it is in a collective.
+    waits: bool,
+    /// How long it stood at a time, and the time between its last steps.
+    pauses: VecDeque<u64>,
     ticks: u64,
     ticked_ms: u64,
     /// When its work was last compared, and what it was.
@@ -115,30 +133,58 @@ struct Seen {
 }
 
 impl HangWatch {
-    pub fn new(now_ms: u64, has_others_elsewhere: bool) -> Self {
-        Self { progress_ms: now_ms, has_others_elsewhere, ..Self::default() }
+    /// `elsewhere` is how many ranks other nodes have.
+    pub fn new(now_ms: u64, elsewhere: usize) -> Self {
+        Self { progress_ms: now_ms, elsewhere: Elsewhere::with(elsewhere), ..Self::default() }
     }
 
     /// Ranks of other nodes wait for this, and stand.
     pub fn hear_of_others(&mut self, demand: Demand) {
-        for (group, begun) in demand {
-            let most = self.elsewhere.entry(group).or_default();
-            *most = (*most).max(begun);
-        }
+        self.elsewhere.hear_demand(demand);
+    }
+
+    /// How the ranks of another node stand, or that they go on.
+    pub fn hear_of_node(&mut self, node: usize, standing: NodeStanding, now_ms: u64) {
+        self.elsewhere.hear(node, standing, now_ms);
+    }
+
+    /// Where ranks of other nodes stand, as these have said.
+    pub fn frames_elsewhere(&self) -> BTreeMap<u32, Vec<Frame>> {
+        self.elsewhere.frames()
     }
 
     /// What ranks here wait for, for other nodes to know; none while things move.
     pub fn tell_others(&self, samples: &[RankSample], now_ms: u64) -> Option<Demand> {
-        let is_worth = self.has_others_elsewhere && self.curious_every(now_ms).is_some();
+        let is_worth = self.elsewhere.exists() && self.stands_for(now_ms).is_some();
         is_worth.then(|| demand_of(samples)).filter(|demand| !demand.is_empty())
+    }
+
+    /// How ranks here stand, for the first node to know; none while things move.
+    pub fn standing(&self, samples: &[RankSample], ended: &[u32], now_ms: u64) -> Option<NodeStanding> {
+        let is_worth = self.elsewhere.exists() && self.stands_for(now_ms).is_some();
+        let is_busy = |rank: u32| self.seen.get(&rank).and_then(|seen| seen.is_busy);
+        let ranks = || samples.iter().map(|sample| RankStanding::of(sample, is_busy(sample.rank))).collect();
+        is_worth.then(|| NodeStanding {
+            quiet_ms: Some(now_ms.saturating_sub(self.progress_ms)),
+            ranks: ranks(),
+            ended: ended.to_vec(),
+            ..NodeStanding::default()
+        })
     }
 
     /// How often the work of ranks and their children is worth a look, which costs more than all else; the longer nothing
     /// moves, the less often. None while things move.
     pub fn curious_every(&self, now_ms: u64) -> Option<u64> {
-        let quiet_ms = now_ms.saturating_sub(self.progress_ms);
+        let of_rank = |seen: &Seen| now_ms.saturating_sub(seen.moved_ms);
+        let of_one = || self.seen.values().filter(|seen| seen.waits).map(of_rank).max();
+        let apart = || of_one().filter(|quiet_ms| *quiet_ms >= QUIET_APART_MS / 2);
+        self.stands_for(now_ms).or_else(apart).map(|quiet_ms| WORK_EVERY_MS.max(quiet_ms / 8))
+    }
+
+    /// For how long nothing has moved; none where that is nothing worth a look.
+    fn stands_for(&self, now_ms: u64) -> Option<u64> {
         let worth = self.usual().map_or(QUIET_WITHOUT_STEPS_MS, |_| SHORTEST_QUIET_MS) / 2;
-        (quiet_ms >= worth).then_some(WORK_EVERY_MS.max(quiet_ms / 8))
+        Some(now_ms.saturating_sub(self.progress_ms)).filter(|quiet_ms| *quiet_ms >= worth)
     }
 
     /// Takes what is seen of all ranks that run; `ended` are those that have returned 0.
@@ -151,41 +197,53 @@ impl HangWatch {
     ) -> Option<HangStep> {
         let has_moved = self.notice(samples, now_ms);
         let stopped = self.stopped_since(now_ms);
-        if has_moved && stopped.is_none() {
+        let those_apart = self.those_apart(samples, now_ms).filter(|_| stopped.is_none());
+        if has_moved && stopped.is_none() && those_apart.is_none() {
             return self.goes_on(now_ms);
         }
-        if samples.is_empty() {
+        if samples.is_empty() && !self.elsewhere.exists() {
             return None;
         }
         // Where all scripts have ended nobody waits: interpreters take a while to end.
-        if samples.iter().all(RankSample::is_ending) {
+        if !samples.is_empty() && samples.iter().all(RankSample::is_ending) {
             return self.goes_on(now_ms);
         }
         let running = self.with_those_that_run(samples, now_ms);
         let samples = running.as_deref().unwrap_or(samples);
-        let mut case = HangCase::of(samples, ended, &self.elsewhere);
+        let (mut case, samples, progress_ms) = match those_apart {
+            Some((apart, since_ms)) => {
+                let case = HangCase::of(&apart, &[], &Demand::new());
+                (HangCase { is_apart: true, ..case }, Cow::Owned(apart), since_ms)
+            }
+            None => self.case(samples, ended),
+        };
         case.without_interpreter = self.without_interpreter(now_ms);
-        let quiet_ms = now_ms.saturating_sub(self.progress_ms);
+        let samples = samples.as_ref();
+        let quiet_ms = now_ms.saturating_sub(progress_ms);
         match &mut self.stage {
             Stage::Calm => {
                 let is_quiet = stopped.is_some() || quiet_ms >= self.quiet_after(samples, &mut case);
                 if !is_quiet {
                     return None;
                 }
-                let since_ms = stopped.unwrap_or(self.progress_ms);
+                let since_ms = stopped.unwrap_or(progress_ms);
                 let (kind, ranks) = (case.kind, case.ranks.clone());
                 self.stage = Stage::Suspect { since_ms, kind, asked_ms: now_ms, ranks };
-                Some(HangStep::Suspect { since_ms, ranks: case.ranks })
+                Some(HangStep::Suspect { since_ms, ranks: case.ranks, of_all: case.is_of_all })
             }
             Stage::Suspect { since_ms, asked_ms, ranks, .. } => {
-                let waits = if case.kind == HangKind::Stopped { EVIDENCE_OF_STOPPED_MS } else { EVIDENCE_MS };
+                let waits = match case.kind {
+                    HangKind::Stopped => EVIDENCE_OF_STOPPED_MS,
+                    _ if case.is_of_all && !self.elsewhere.have_said_where() => EVIDENCE_OF_ALL_MS,
+                    _ => EVIDENCE_MS,
+                };
                 if now_ms.saturating_sub(*asked_ms) < waits {
                     return None;
                 }
                 if *ranks != case.ranks {
                     // The picture has changed: evidence of now is wanted, of which most is there.
                     (*asked_ms, *ranks) = (now_ms.saturating_sub(waits / 2), case.ranks.clone());
-                    return Some(HangStep::Suspect { since_ms: *since_ms, ranks: case.ranks });
+                    return Some(HangStep::Suspect { since_ms: *since_ms, ranks: case.ranks, of_all: case.is_of_all });
                 }
                 let since_ms = *since_ms;
                 if quiet_ms < self.quiet_after(samples, &mut case) && stopped.is_none() {
@@ -206,6 +264,41 @@ impl HangWatch {
                 Some(HangStep::Act)
             }
         }
+    }
+
+    /// What the ranks here say; where those of other nodes decide what it is and stand still too, what all say together, with the
+    /// samples that it is taken of and when something has moved last.
+    fn case<'a>(&self, samples: &'a [RankSample], ended: &[u32]) -> (HangCase, Cow<'a, [RankSample]>, u64) {
+        let mut case = HangCase::of(samples, ended, &self.elsewhere.demand);
+        let mut found = (Cow::Borrowed(samples), self.progress_ms);
+        if case.needs_all()
+            && let Some(all) = self.elsewhere.with_those_here(samples, ended)
+        {
+            let of_all = HangCase::of(&all.samples, &all.ended, &Demand::new());
+            if of_all.is_seen_by_all_alone() && !self.elsewhere.is_told_there() {
+                case = HangCase { is_of_all: true, ..of_all };
+                found = (Cow::Owned(all.samples), all.progress_ms.max(self.progress_ms));
+            }
+        }
+        (case, found.0, found.1)
+    }
+
+    /// The ranks that stand while others go on and wait for nobody else, and since when; remembered, for only their own moves end
+    /// that.
+    fn those_apart(&mut self, samples: &[RankSample], now_ms: u64) -> Option<(Vec<RankSample>, u64)> {
+        let since = |sample: &RankSample| self.seen.get(&sample.rank).map_or(now_ms, |seen| seen.moved_ms);
+        let stands = |sample: &RankSample| {
+            let Some(seen) = self.seen.get(&sample.rank).filter(|_| sample.phase() == Some(Phase::Step)) else {
+                return false;
+            };
+            let longest = seen.pauses.iter().copied().max().filter(|_| seen.pauses.len() >= STEPS_KNOWN);
+            let quiet = |longest: u64| QUIET_APART_MS.max(STEPS_OF_QUIET * longest).max(self.longest_passed_ms * 3 / 2);
+            longest.is_some_and(|longest| now_ms.saturating_sub(seen.moved_ms) >= quiet(longest))
+        };
+        let apart = apart(samples, stands);
+        let of_them: Vec<RankSample> = samples.iter().filter(|sample| apart.contains(&sample.rank)).cloned().collect();
+        let since_ms = of_them.iter().map(since).max();
+        since_ms.map(|since_ms| (of_them, since_ms))
     }
 
     /// The samples with those as running that stand still just now and have run since the last look; none where there are no such.
@@ -254,6 +347,7 @@ impl HangWatch {
             if pulse.steps > seen.steps && seen.steps > 0 {
                 let gap = last_step_ms.saturating_sub(seen.last_step_ms) / (pulse.steps - seen.steps);
                 longest_gap = longest_gap.max(Some(gap));
+                remember(&mut seen.pauses, gap, MOVES_REMEMBERED);
             }
             (seen.steps, seen.last_step_ms) = (pulse.steps, last_step_ms);
             let phase = pulse.phase.map_or(0, |phase| phase as u64);
@@ -263,20 +357,24 @@ impl HangWatch {
                 .wrapping_add(pulse.completed)
                 .wrapping_add(pulse.phase_since_ns)
                 .wrapping_add(phase);
+            seen.waits = pulse.completed < pulse.enqueued;
             if moves != seen.moves {
-                seen.moves = moves;
+                if seen.moves > 0 {
+                    remember(&mut seen.pauses, now_ms.saturating_sub(seen.moved_ms), MOVES_REMEMBERED);
+                }
+                (seen.moves, seen.moved_ms) = (moves, now_ms);
                 has_moved = true;
             }
         }
         if let Some(gap) = longest_gap {
-            remember(&mut self.step_gaps, gap);
+            remember(&mut self.step_gaps, gap, STEPS_REMEMBERED);
         }
         let steps_unseen = |pulse: Pulse| pulse.phase == Some(Phase::Step) && pulse.steps == 0;
         if has_moved
             && samples.iter().filter_map(|sample| sample.pulse).all(steps_unseen)
             && let Some(before) = self.collectives_moved_ms.replace(now_ms)
         {
-            remember(&mut self.collective_gaps, now_ms.saturating_sub(before));
+            remember(&mut self.collective_gaps, now_ms.saturating_sub(before), STEPS_REMEMBERED);
         }
         if has_moved {
             self.progress_ms = now_ms;
@@ -316,12 +414,11 @@ impl HangWatch {
             Some(Phase::Import | Phase::Init | Phase::Parked) | None => u64::MAX,
         };
         let quiet = samples.iter().map(of_phase).max().unwrap_or(u64::MAX);
-        let busy = |rank: &u32| self.seen.get(rank).is_none_or(|seen| seen.is_busy != Some(false));
+        let here = |rank: &u32| self.seen.get(rank).is_none_or(|seen| seen.is_busy != Some(false));
+        let busy = |rank: &u32| self.elsewhere.is_busy(*rank).unwrap_or_else(|| here(rank));
         match case.kind {
-            HangKind::Silent if self.has_others_elsewhere && case.unanswered.is_empty() => u64::MAX,
-            HangKind::Asleep if self.has_others_elsewhere => u64::MAX,
             // They may be held up by a rank of another node, which is named there.
-            HangKind::NotEntered | HangKind::Mismatched if self.has_others_elsewhere && case.is_circle => u64::MAX,
+            _ if self.elsewhere.exists() && case.needs_all() && !case.is_of_all && !case.is_apart => u64::MAX,
             HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
             HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
@@ -335,6 +432,7 @@ impl HangWatch {
                 }
             }
             HangKind::Silent | HangKind::Mismatched if case.ranks.iter().any(busy) => quiet.max(SILENT_BUT_BUSY_MS),
+            HangKind::Silent if case.is_of_all => quiet.max(SILENT_OF_ALL_MS),
             HangKind::Asleep if case.ranks.iter().any(busy) => u64::MAX,
             HangKind::Asleep => quiet.max(QUIET_ASLEEP_MS),
             HangKind::NotEntered
@@ -347,9 +445,9 @@ impl HangWatch {
     }
 }
 
-fn remember(gaps: &mut VecDeque<u64>, gap: u64) {
+fn remember(gaps: &mut VecDeque<u64>, gap: u64, most: usize) {
     gaps.push_back(gap);
-    if gaps.len() > STEPS_REMEMBERED {
+    if gaps.len() > most {
         gaps.pop_front();
     }
 }

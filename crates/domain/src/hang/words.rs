@@ -72,6 +72,17 @@ impl HangCase {
                     ),
                 )
             }
+            HangKind::Silent if self.is_apart => (
+                format!(
+                    "rank {who} 都已进入 {}，但 {seconds} 秒没有动静，其余 rank 继续运行：网络或设备没有响应",
+                    what.zh
+                ),
+                format!(
+                    "{ranks} {} in {}, and nothing has moved there for {seconds} s while others go on: the network or a device is silent",
+                    verb("is", "are"),
+                    what.en
+                ),
+            ),
             HangKind::Silent => (
                 format!("全部 rank 都已进入 {}，但 {seconds} 秒没有动静：网络或设备没有响应", what.zh),
                 format!(
@@ -378,6 +389,8 @@ mod tests {
             without_interpreter: Vec::new(),
             collective: Some((7, "all_reduce".to_owned())),
             group: None,
+            is_apart: false,
+            is_of_all: false,
             is_circle: false,
             waits_in: None,
             entered: BTreeMap::new(),

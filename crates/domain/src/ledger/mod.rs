@@ -4,11 +4,12 @@
 
 mod account;
 mod cause;
+mod measured;
 mod slow;
 mod task;
 mod timeline;
 
 pub use account::{Account, CauseTime};
 pub use cause::Cause;
-pub use slow::waited_for_the_slowest;
+pub use measured::Measured;
 pub use timeline::Ledger;

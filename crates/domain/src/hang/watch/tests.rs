@@ -1,4 +1,6 @@
+mod apart;
 mod hour;
+mod nodes;
 
 use super::*;
 use crate::hang::{Collective, Frame, StoppedBy, StoppedProcess, Unanswered, Work};
@@ -62,7 +64,7 @@ impl Job {
             work: None,
         };
         Self {
-            watch: HangWatch::new(1_000, false),
+            watch: HangWatch::new(1_000, 0),
             now_ms: 1_000,
             ranks: (0..ranks).map(sample).collect(),
             ended: Vec::new(),
@@ -263,7 +265,7 @@ fn all_in_and_silence_is_the_network_or_a_device() {
     job.held = vec![9];
     assert_eq!(job.judged(5_000).1.kind, HangKind::Silent);
     let mut elsewhere = Job::under_way(2);
-    elsewhere.watch.has_others_elsewhere = true;
+    elsewhere.watch.elsewhere = Elsewhere::with(2);
     elsewhere.held = vec![9];
     assert_eq!(elsewhere.run(600_000), None, "they may wait for a rank of another node");
     assert_eq!(elsewhere.watch.tell_others(&elsewhere.ranks, elsewhere.now_ms), Some(sums(111)));
@@ -307,7 +309,7 @@ fn interpreters_that_take_their_time_to_end_are_no_hang() {
 #[test]
 fn whom_the_network_has_cut_off_is_named_also_on_several_nodes() {
     let mut job = Job::under_way(3);
-    job.watch.has_others_elsewhere = true;
+    job.watch.elsewhere = Elsewhere::with(2);
     job.held = vec![9];
     let mut case = None;
     for _ in 0..20 {
@@ -432,7 +434,7 @@ fn an_interpreter_that_does_not_tick_is_said() {
 #[test]
 fn a_rank_for_which_other_nodes_wait_is_named_where_it_is() {
     let mut job = Job::under_way(2);
-    job.watch.has_others_elsewhere = true;
+    job.watch.elsewhere = Elsewhere::with(2);
     // Both sleep before the collective.
     job.held = vec![0, 1];
     assert_eq!(job.run(60_000), None);
