@@ -283,9 +283,8 @@ impl HangWatch {
         (case, found.0, found.1)
     }
 
-    /// The ranks that stand while others go on and wait for nobody else, and since when; remembered, for only their own moves end
-    /// that.
-    fn those_apart(&mut self, samples: &[RankSample], now_ms: u64) -> Option<(Vec<RankSample>, u64)> {
+    /// The ranks that stand while others go on and wait for nobody else, and since when.
+    fn those_apart(&self, samples: &[RankSample], now_ms: u64) -> Option<(Vec<RankSample>, u64)> {
         let since = |sample: &RankSample| self.seen.get(&sample.rank).map_or(now_ms, |seen| seen.moved_ms);
         let stands = |sample: &RankSample| {
             let Some(seen) = self.seen.get(&sample.rank).filter(|_| sample.phase() == Some(Phase::Step)) else {

@@ -31,7 +31,9 @@ fn look(job: &mut Job, standing: Option<[bool; 2]>) -> Option<HangStep> {
             has_messages: false,
         };
         work.groups = vec![group("0", 0, 4, (7, 7)), group(name, first, 2, (begun, ended))];
-        work.collectives.iter_mut().for_each(|collective| collective.group = format!("{name}/{first}/0"));
+        let (sizes, name, group) = ("4".to_owned(), "all_reduce".to_owned(), format!("{name}/{first}/0"));
+        let pending = Collective { seq: begun, name, sizes, group, done: false };
+        work.collectives = if ended < begun { vec![pending] } else { Vec::new() };
     }
     job.watch.look(&job.ranks, &[], TELL, job.now_ms)
 }
