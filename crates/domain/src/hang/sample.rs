@@ -128,6 +128,11 @@ impl RankSample {
         self.pulse.is_some_and(|pulse| pulse.ending_ns > 0)
     }
 
+    /// Whether somebody steps through its script, who knows why it does not go on.
+    pub(super) fn is_debugged(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.place.iter().any(Frame::is_of_debugger))
+    }
+
     pub(super) fn stopped_child(&self) -> Option<&StoppedProcess> {
         self.work.as_ref().and_then(|work| work.stopped_child.as_ref())
     }

@@ -27,6 +27,17 @@ impl fmt::Display for Frame {
     }
 }
 
+/// Folders and files of debuggers for Python.
+const DEBUGGERS: [&str; 9] =
+    ["pdb.py", "bdb.py", "debugpy", "pydevd.py", "_pydevd_bundle", "ipdb", "pudb", "pdbpp.py", "trepan"];
+
+impl Frame {
+    /// Whether it is a debugger's, in which somebody steps through the script.
+    pub(super) fn is_of_debugger(&self) -> bool {
+        self.file.split('/').any(|name| DEBUGGERS.contains(&name))
+    }
+}
+
 /// How the names of files begin where only that is left of them: packages, and modules of Python itself.
 const PACKAGES: [&str; 28] = [
     "accelerate",

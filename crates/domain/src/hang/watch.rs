@@ -415,10 +415,12 @@ impl HangWatch {
         let quiet = samples.iter().map(of_phase).max().unwrap_or(u64::MAX);
         let here = |rank: &u32| self.seen.get(rank).is_none_or(|seen| seen.is_busy != Some(false));
         let busy = |rank: &u32| self.elsewhere.is_busy(*rank).unwrap_or_else(|| here(rank));
+        let is_debugged = samples.iter().any(|sample| case.ranks.contains(&sample.rank) && sample.is_debugged());
         match case.kind {
+            HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
+            _ if is_debugged => u64::MAX,
             // They may be held up by a rank of another node, which is named there.
             _ if self.elsewhere.exists() && case.needs_all() && !case.is_of_all && !case.is_apart => u64::MAX,
-            HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
             HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
                 // Who computes while no one waits may do so as long as it likes.

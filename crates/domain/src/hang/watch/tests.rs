@@ -432,6 +432,29 @@ fn an_interpreter_that_does_not_tick_is_said() {
 }
 
 #[test]
+fn a_rank_that_somebody_debugs_is_no_hang() {
+    let mut job = Job::under_way(3);
+    job.patience = HangPatience { act_after_ms: Some(5_000) };
+    job.held = vec![1];
+    let frame = |file: &str, line| Frame { file: file.to_owned(), line, function: "f".to_owned() };
+    let stack =
+        [frame("/usr/lib/python3.11/cmd.py", 126), frame("/usr/lib/python3.11/pdb.py", 363), frame("/me/train.py", 7)];
+    let look = |job: &mut Job, stack: &[Frame]| {
+        job.now_ms += LOOK_MS;
+        job.advance();
+        if let Some(work) = &mut job.ranks[1].work {
+            work.place = stack.to_vec();
+        }
+        job.watch.look(&job.ranks, &[], job.patience, job.now_ms)
+    };
+    for _ in 0..1_000 {
+        assert_eq!(look(&mut job, &stack), None);
+    }
+    // A script of that name is not the debugger's.
+    assert!(matches!(look(&mut job, &[frame("/me/pdb.py.d/train.py", 7)]), Some(HangStep::Suspect { .. })));
+}
+
+#[test]
 fn a_rank_for_which_other_nodes_wait_is_named_where_it_is() {
     let mut job = Job::under_way(2);
     job.watch.elsewhere = Elsewhere::with(2);
