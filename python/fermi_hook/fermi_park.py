@@ -46,6 +46,7 @@ def park(hook, order_fd, takes_device):
     if takes_device:
         steered = not told.get("device")
         hook.words[hook.at.DEVICE] = STEERED if steered else take_device(sys.modules.get("torch"), told.get("nccl"))
+    hook.quietly(look_ahead, hook)
     before = packages(hook)
     order = await_order(hook, order_fd)
     # The supervisor waits for this: an order that is not taken is another process's.
@@ -103,6 +104,16 @@ def import_all(hook):
     if torch is not None and torch.cuda.is_initialized():
         give_up(hook, DEVICE_TAKEN)
     return told
+
+
+def look_ahead(hook):
+    """What the first `init_process_group` of every script does and leaves nothing behind but what was read: torch asks the packages
+    for backends, and the hook compiles its part for collectives.
+    """
+    metadata = sys.modules.get("importlib.metadata")
+    if metadata is not None and "torch.distributed" in sys.modules:
+        metadata.entry_points(group="torch.distributed.backends")
+    hook.compiled["fermi_collectives"] = hook.compile("fermi_collectives")
 
 
 def take_device(torch, has_nccl):

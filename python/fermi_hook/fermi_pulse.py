@@ -50,7 +50,7 @@ class Hook:
         self.changes = [(at, self.environ_change(now)) for at, now in imports.changes]
         self.noted = self.environ_change(os.environ._data)
         self.looking = self.is_ticking = self.is_report_due = self.is_noted = False
-        self.each_import = int
+        self.each_import, self.compiled = int, {}
         self.path = imports.path
         self.site = tuple(folder + os.sep for folder in self.path if self.is_of_packages(folder))
 
@@ -207,12 +207,16 @@ class Hook:
             self.during(torch.distributed, "init_process_group", Phase.INIT, Phase.LOAD, ticks)
 
     @staticmethod
-    def beside(name):
-        """What a file beside this one defines; no module, so that none is left for the script to find."""
+    def compile(name):
         path = os.path.join(os.path.dirname(__file__), name + ".py")
         with open(path) as file:
-            space = {"__name__": name, "__file__": path}
-            exec(compile(file.read(), path, "exec"), space)
+            return compile(file.read(), path, "exec")
+
+    def beside(self, name):
+        """What a file beside this one defines; no module, so that none is left for the script to find."""
+        code = self.compiled.pop(name, None) or self.compile(name)
+        space = {"__name__": name, "__file__": code.co_filename}
+        exec(code, space)
         return space
 
     def watched(self):

