@@ -107,8 +107,8 @@ def import_all(hook):
 
 
 def look_ahead(hook):
-    """What the first `init_process_group` of every script does and leaves nothing behind but what was read: torch asks the packages
-    for backends, and the hook compiles its part for collectives.
+    """What `init_process_group` begins with, and what leaves nothing but what was read: torch asks all packages for backends, and
+    the hook compiles its part for collectives.
     """
     metadata = sys.modules.get("importlib.metadata")
     if metadata is not None and "torch.distributed" in sys.modules:
