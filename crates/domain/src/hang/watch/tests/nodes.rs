@@ -39,7 +39,9 @@ impl Nodes {
                 let step = job.watch.look(&job.ranks, &job.ended, TELL, job.now_ms);
                 match step {
                     Some(HangStep::Judge { case, .. }) if number == 0 => return Some((job.now_ms - began, *case)),
-                    Some(HangStep::Suspect { of_all: true, .. }) if number == 0 => self.asked_ms = Some(job.now_ms),
+                    Some(HangStep::Suspect { of_all, .. }) if number == 0 => {
+                        self.asked_ms = of_all.then_some(job.now_ms).or(self.asked_ms);
+                    }
                     _ if number == 1 && self.tells_second => {}
                     step => assert_eq!((number, step), (number, None)),
                 }
