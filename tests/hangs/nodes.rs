@@ -27,7 +27,7 @@ impl Nodes {
 
     fn end(self) {
         self.runs[0].signal(libc::SIGTERM);
-        self.runs.map(Run::ended);
+        self.runs.into_iter().for_each(|run| drop(run.ended()));
         self.places.iter().for_each(Place::assert_empty);
     }
 }
