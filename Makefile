@@ -150,6 +150,10 @@ TURNS ?= 7
 bench-collective: build venv ## All-reduce of two processes beside torch's gloo, in turn; PROCESSES=2 TURNS=7
 	"$(VENV)/bin/python" benches/collective.py $(FERMI) "$(VENV)/bin/python" $(PROCESSES) $(TURNS)
 
+NODES ?= 16 32 64
+bench-preflight: build ## How long a preflight of many machines takes, each a network namespace here, as root; NODES="16 32 64"
+	@python3 benches/preflight.py $(FERMI) $(NODES)
+
 PAIRS ?= 20
 MINUTES ?= 30
 BETWEEN ?= 60

@@ -1,11 +1,12 @@
 //! `fermi doctor` on this machine, and on hosts each of which has a fault of its own.
 
+use std::fs;
 use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Hosts, Place, Run, is_left_out};
+use crate::support::{Hosts, Place, Run, eventually, is_left_out};
 
 const FERMI: &str = env!("CARGO_BIN_EXE_fermi");
 
@@ -55,6 +56,30 @@ fn machines_that_cannot_be_checked_together_are_refused_with_a_hint() {
     let mut alone = place.fermi(["doctor", "--no-python", "--nnodes", "2", "--node-rank", "1", "--join-timeout", "1"]);
     let alone = Run::whole(alone.args(["--master-addr", "no-such-name.invalid"])).expect(1);
     alone.says(&["the master's name no-such-name.invalid does not resolve here"]);
+}
+
+/// Whoever tries it out starts two on one machine, in any order.
+#[test]
+fn two_nodes_on_one_machine_meet_whichever_starts_first() {
+    let place = Place::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let doctor = |rank: &str| {
+        let mut command = place.fermi(["doctor", "--no-python", "--json", "--nnodes", "2", "--node-rank", rank]);
+        command.args(["--master-addr", "127.0.0.1", "--master-port", &port, "--join-timeout", "15"]);
+        command
+    };
+    let other = Run::start(&mut doctor("1"));
+    // From here on it knocks, and nobody is there.
+    let tasks = format!("/proc/{}/task", other.pid());
+    let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+    eventually("the other to be up", || {
+        fs::read_dir(&tasks).unwrap().flatten().map(name).find(|name| name.trim() == "responder")
+    });
+    let report = json(&Run::whole(&mut doctor("0")).out());
+    let all = states(&report);
+    assert!(all.contains(&("nodes.presence".into(), "ok".into())), "{all:?}");
+    assert!(all.iter().all(|(check, state)| check != "launch.port" || state == "ok"), "{all:?}");
+    other.ended().expect(0);
 }
 
 /// The master has no name that resolves, one host is dead, and each of the others has another fault: all are named with

@@ -7,12 +7,13 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use fermi_domain::language::{Explained, Hint, Setting, Text, reason};
 use fermi_process::procfs;
+use nix::sys::socket::{SockaddrIn, SockaddrIn6, SockaddrStorage, getsockname};
 
 use crate::bundle::MasterPort;
 use crate::listen;
@@ -157,6 +158,15 @@ pub fn lease(wish: MasterPort) -> Result<Lease, LeaseError> {
             Err(LeaseError::NoneFree)
         }
     }
+}
+
+/// A port that the kernel finds free, for ranks that meet at once.
+pub fn free() -> io::Result<Lease> {
+    let bound = listen::bind_all(0)?;
+    let address: SockaddrStorage = getsockname(bound.as_raw_fd())?;
+    let v6 = address.as_sockaddr_in6().map(SockaddrIn6::port);
+    let port = v6.or_else(|| address.as_sockaddr_in().map(SockaddrIn::port)).ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok(Lease { port, _bound: Some(bound), _name: None })
 }
 
 fn lacks_files(error: &io::Error) -> bool {

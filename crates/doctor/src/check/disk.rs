@@ -16,7 +16,8 @@ const FASTER_THAN_ROTATING: f64 = 250e6;
 const FEW_ENTRIES: f64 = 0.02;
 
 pub fn check(disk: &DiskFacts) -> Vec<Finding> {
-    let mut findings = vec![room(disk)];
+    // Of a folder that is not there, or behind a mount that is gone, nothing is known but that it cannot be written to.
+    let mut findings: Vec<Finding> = (disk.total > 0).then(|| room(disk)).into_iter().collect();
     findings.extend(entries(disk));
     findings.push(write(disk));
     findings.extend(kind(disk));
@@ -152,5 +153,11 @@ mod tests {
         assert_eq!(disk(|it| it.is_rotating = Some(true)), []);
         assert_eq!(disk(|it| it.is_rotating = None), [("disk.kind", Skipped)]);
         assert_eq!(disk(|it| it.write = WriteTest::Failed(Reason::said("read-only"))), [("disk.write", Error)]);
+        // A mount that is gone has no room to speak of.
+        let gone = |it: &mut DiskFacts| {
+            (it.total, it.free, it.free_entries) = (0, 0, None);
+            it.write = WriteTest::Failed(Reason::said("not connected"));
+        };
+        assert_eq!(disk(gone), [("disk.write", Error)]);
     }
 }

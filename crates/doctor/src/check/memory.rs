@@ -18,6 +18,13 @@ pub fn check(memory: &MemoryFacts, gpus: Option<&GpuFacts>) -> Vec<Finding> {
 }
 
 fn size(memory: &MemoryFacts, gpus: Option<&GpuFacts>) -> Option<Finding> {
+    if memory.total == 0 {
+        let text = Text::new(
+            "不知道有多少内存：/proc/meminfo 读不出",
+            "how much memory there is cannot be told: /proc/meminfo cannot be read",
+        );
+        return Some(Finding::skipped("memory.size", Topic::Cpu, text));
+    }
     let total = Bytes(memory.total).rounded();
     let of_gpus: u64 = gpus.into_iter().flat_map(|it| &it.gpus).map(|gpu| gpu.memory_total).sum();
     if of_gpus == 0 {
@@ -116,6 +123,7 @@ mod tests {
         assert_eq!(state(320), State::Ok);
         assert_eq!(state(319), State::Warning);
         assert_eq!(check(&memory(GIB, 0, 8 * GIB), None)[0].state, State::Ok);
+        assert_eq!(state(0), State::Skipped, "it cannot be told");
     }
 
     #[test]

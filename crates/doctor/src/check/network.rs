@@ -58,7 +58,8 @@ fn has_address(interface: &Interface) -> bool {
 fn shown(interfaces: &[&Interface]) -> String {
     let names = interfaces.iter().map(|interface| {
         let addresses = interface.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        format!("{} {addresses} (MTU {})", interface.name, interface.mtu)
+        let mtu = if interface.mtu > 0 { format!(" (MTU {})", interface.mtu) } else { String::new() };
+        format!("{} {addresses}{mtu}", interface.name)
     });
     names.collect::<Vec<_>>().join(", ")
 }
@@ -98,7 +99,8 @@ fn speed(interfaces: &[&Interface]) -> Finding {
 
 fn mtu(interface: &Interface) -> Option<Finding> {
     let (name, mtu) = (&interface.name, interface.mtu);
-    (mtu < USUAL_MTU).then(|| {
+    // 0 where the kernel does not tell it.
+    (1..USUAL_MTU).contains(&mtu).then(|| {
         let text = Text::new(
             format!("{name} 的 MTU 为 {mtu}，小于 {USUAL_MTU}；若对端更大，大包会丢"),
             format!("{name} has an MTU of {mtu}, below {USUAL_MTU}: where others have more, large packets are lost"),
@@ -215,6 +217,8 @@ mod tests {
         assert_eq!(found(vec![interface("eth0", Some(1_000)), interface("eth1", Some(25_000))]), []);
         assert_eq!(found(vec![interface("eth0", Some(1_000))]), [("network.speed", Warning)]);
         assert_eq!(found(vec![interface("eth0", None)]), [("network.speed", Skipped)]);
+        let untold = Interface { mtu: 0, ..interface("eth0", None) };
+        assert_eq!(found(vec![untold]), [("network.speed", Skipped)]);
         assert_eq!(found(vec![]), [("network.interfaces", Warning)]);
     }
 

@@ -20,6 +20,9 @@ pub fn look() -> NetworkFacts {
 /// All but the loopback, by name.
 pub fn interfaces() -> Vec<Interface> {
     let addresses = addresses();
+    if entries(Path::new("/sys/class/net")).next().is_none() {
+        return without_sys(addresses);
+    }
     let mut interfaces: Vec<Interface> = entries(Path::new("/sys/class/net"))
         .filter(|name| name != "lo")
         .map(|name| {
@@ -36,6 +39,12 @@ pub fn interfaces() -> Vec<Interface> {
 pub fn own_addresses() -> Vec<(String, IpAddr)> {
     let all = addresses().into_iter().filter(|(name, _)| name != "lo");
     all.flat_map(|(name, found)| found.into_iter().map(move |address| (name.clone(), address))).collect()
+}
+
+/// What is known where /sys is not there, as in some containers: names and addresses.
+fn without_sys(addresses: BTreeMap<String, Vec<IpAddr>>) -> Vec<Interface> {
+    let others = addresses.into_iter().filter(|(name, _)| name != "lo");
+    others.map(|(name, addresses)| Interface { name, is_up: true, addresses, ..Interface::default() }).collect()
 }
 
 fn interface(folder: &Path, name: String, addresses: Vec<IpAddr>) -> Interface {
@@ -126,6 +135,14 @@ mod tests {
             (seen.is_physical, seen.is_bridge)
         };
         assert_eq!(["eth0", "br0", "docker0"].map(seen), [(true, false), (true, true), (false, true)]);
+    }
+
+    #[test]
+    fn without_sys_there_are_still_the_addresses() {
+        let ip = IpAddr::from([10, 0, 0, 1]);
+        let found = without_sys([("eth0", ip), ("lo", ip)].map(|(name, ip)| (name.to_owned(), vec![ip])).into());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), found[0].is_up, found[0].mtu), ("eth0", true, 0));
     }
 
     #[test]

@@ -39,13 +39,17 @@ pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
             }
             let (found, callers) = (found.clone(), callers.clone());
             // A caller that stays silent does not keep the others waiting.
-            thread::spawn(move || {
+            let waiting = callers.clone();
+            let introduce = move || {
                 if let Ok(mut greeting) = frame::receive::<Greeting>(&stream, Instant::now() + INTRODUCTION) {
                     greeting.addresses.truncate(MOST_ADDRESSES);
                     let _ = found.send(Member { greeting, stream });
                 }
                 callers.fetch_sub(1, Ordering::Relaxed);
-            });
+            };
+            if thread::Builder::new().name("caller".into()).spawn(introduce).is_err() {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     });
     let mut members: Vec<Member> = Vec::new();

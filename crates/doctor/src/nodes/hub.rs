@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fermi_attempt::port as lease;
 use fermi_domain::language::Text;
 use fermi_domain::preflight::{PreflightEngine, PreflightStep};
 
@@ -15,6 +16,7 @@ use super::candidates::candidates;
 use super::gather::{Member, gather};
 use super::message::{Address, Greeting, NodeAnswer, NodeOrder, Peer};
 use super::obey::{Obedient, VALUES};
+use super::schedule::Trial;
 use super::survey::{EngineSurvey, FolderSurvey, NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
 use super::{NodesOptions, folder, frame, pairs, responder, schedule};
 use crate::facts::{EngineAnswer, MachineFacts, PythonFacts, Seen};
@@ -194,32 +196,43 @@ impl Hub {
         }
     }
 
-    /// In the first round over every address, later over the one that answered quickest.
+    /// All addresses of each node once, else over the one that answered quickest.
     fn transfers(&mut self, me: &Obedient, engine: Option<PreflightEngine>, tell: impl Fn(u32, u32)) {
         let later = SUM + FOLDER + engine.map_or(Duration::ZERO, |_| ENGINE);
         let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(later);
         let deadline = Instant::now() + TRANSFERS.min(left);
         let rounds: Vec<_> = schedule::rounds(&self.survey.present()).into_iter().take(MOST_ROUNDS).collect();
         let count = rounds.len() as u32;
+        let has_several = |peer: &&Peer| peer.addresses.len() > 1;
+        let mut unweighed: BTreeSet<usize> = self.peers().iter().filter(has_several).map(|peer| peer.node).collect();
         for (number, round) in rounds.into_iter().enumerate() {
             tell(number as u32, count);
             if Instant::now() >= deadline {
                 return;
             }
-            let peers = self.peers();
-            let present = self.survey.present();
-            let orders: Vec<(usize, NodeOrder)> = round
-                .into_iter()
-                .filter(|(a, b)| present.contains(a) && present.contains(b))
-                .filter_map(|(a, b)| {
-                    let peer = self.reachable(peers.iter().find(|peer| peer.node == b)?, a, number == 0)?;
-                    Some((a, NodeOrder::Transfer { peer }))
-                })
-                .collect();
-            for (_, answer) in self.ask(me, StepName::Transfer, ROUND, orders) {
-                if let NodeAnswer::Transfers(found) = answer {
-                    self.survey.transfers.extend(found);
-                }
+            self.transfer_round(me, &round, &mut unweighed);
+        }
+        loop {
+            let round = schedule::rest(&self.survey.present(), &unweighed);
+            if round.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            self.transfer_round(me, &round, &mut unweighed);
+        }
+    }
+
+    fn transfer_round(&mut self, me: &Obedient, round: &[(usize, usize)], unweighed: &mut BTreeSet<usize>) {
+        let (peers, present) = (self.peers(), self.survey.present());
+        let are_there = |(a, b): &(usize, usize)| present.contains(a) && present.contains(b);
+        let round: Vec<(usize, usize)> = round.iter().copied().filter(are_there).collect();
+        let order = |trial: Trial| {
+            let peer = self.reachable(peers.iter().find(|peer| peer.node == trial.to)?, trial.from, trial.over_all)?;
+            Some((trial.from, NodeOrder::Transfer { peer }))
+        };
+        let orders = schedule::trials(&round, unweighed).into_iter().filter_map(order).collect();
+        for (_, answer) in self.ask(me, StepName::Transfer, ROUND, orders) {
+            if let NodeAnswer::Transfers(found) = answer {
+                self.survey.transfers.extend(found);
             }
         }
     }
@@ -241,8 +254,9 @@ impl Hub {
         if present.len() < 2 {
             return Ok(());
         }
-        // A free port of this machine; between here and the rendezvous nothing else asks for one.
-        let port = TcpListener::bind(("0.0.0.0", 0)).and_then(|listener| listener.local_addr())?.port();
+        // Held until all are done: on a busy machine another program would be given it meanwhile.
+        let lease = lease::free()?;
+        let port = lease.port;
         let id = format!("doctor-{}-{port}", std::process::id());
         let order = |rank: usize| NodeOrder::AllReduce {
             id: id.clone(),

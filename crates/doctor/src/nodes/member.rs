@@ -1,7 +1,7 @@
 //! Every node but the first: comes, obeys, and hears how it ended.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::message::{Greeting, NodeAnswer, NodeOrder};
 use super::obey::Obedient;
 use super::{NodesOptions, frame, proof, responder};
 use crate::facts::MachineFacts;
-use crate::look::Step;
+use crate::look::{self, Step};
 
 const ONE_TRY: Duration = Duration::from_millis(1_500);
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
@@ -160,8 +160,9 @@ impl Explained for JoinProblem {
 pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, JoinProblem> {
     let socket = |error: io::Error| JoinProblem::Socket { reason: reason::of_io(&error) };
     let port = responder::start().map_err(socket)?;
-    // Whoever has the port already, a firewall cannot be told apart from it, so it is not tried then.
-    let door = responder::listen(options.master_port).ok();
+    // Whoever has the port already, a firewall cannot be told apart from it, so it is not tried then; nor where the first node
+    // is on this machine, which may come later and needs the port itself.
+    let door = (!is_here(&options.master_addr)).then(|| responder::listen(options.master_port).ok()).flatten();
     let fresh = proof::fresh();
     let greeting = Greeting {
         proof: options.word.as_ref().map(|word| proof::of_member(word, options.node_rank, &fresh)).unwrap_or_default(),
@@ -186,6 +187,13 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
     let look = Mutex::new(Some(look));
     let me = Obedient { node: options.node_rank, look, python: options.python.clone() };
     obey(&stream, &me, options)
+}
+
+/// Whether a name leads to this machine.
+fn is_here(master: &str) -> bool {
+    let own: Vec<IpAddr> = look::own_addresses().into_iter().map(|(_, ip)| ip).collect();
+    let mut found = (master, NO_SERVICE).to_socket_addrs().into_iter().flatten().map(|address| address.ip());
+    found.any(|ip| ip.is_loopback() || own.contains(&ip))
 }
 
 /// Nothing is done for one who is not the first of this preflight.

@@ -13,6 +13,7 @@ use fermi_domain::language::Text;
 use super::candidates::elsewhere;
 use super::engine::EngineRank;
 use super::message::{Address, NodeAnswer, NodeOrder, Peer};
+use super::probe::PingBudget;
 use super::survey::{PathPing, PingRow, Reach, SumOutcome, Transfer};
 use super::{folder, probe};
 use crate::facts::{MachineFacts, Reason, Seen};
@@ -90,13 +91,14 @@ impl Obedient {
         let from = others.iter().position(|peer| peer.node > self.node).unwrap_or(0);
         let turned: Vec<&Peer> = others[from..].iter().chain(&others[..from]).copied().collect();
         let own: Vec<IpAddr> = look::own_addresses().into_iter().map(|(_, ip)| ip).collect();
+        let budget = PingBudget::of(turned.len(), AT_ONCE, PINGS);
         let start = Instant::now();
         let next = AtomicUsize::new(0);
         let some = || {
             let mut rows = Vec::new();
             while start.elapsed() < PINGS {
                 let Some(peer) = turned.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                rows.push(row(peer, &own, master_port));
+                rows.push(row(peer, &own, master_port, budget));
             }
             rows
         };
@@ -122,11 +124,11 @@ impl Obedient {
 }
 
 /// All addresses at once: those that lead nowhere take their time together.
-fn row(peer: &Peer, own: &[IpAddr], master_port: u16) -> PingRow {
+fn row(peer: &Peer, own: &[IpAddr], master_port: u16, budget: PingBudget) -> PingRow {
     let mut addresses = elsewhere(&peer.addresses, own);
     addresses.truncate(MOST_ADDRESSES);
     thread::scope(|scope| {
-        let paths: Vec<_> = addresses.iter().map(|address| scope.spawn(|| path(address, peer.port))).collect();
+        let paths: Vec<_> = addresses.iter().map(|address| scope.spawn(|| path(address, peer.port, budget))).collect();
         let ips: Vec<IpAddr> = addresses.iter().map(|address| address.ip).collect();
         let master_port = peer.has_master_port.then(|| probe::any_open(&ips, master_port));
         let paths = paths.into_iter().filter_map(|thread| thread.join().ok()).collect();
@@ -134,10 +136,11 @@ fn row(peer: &Peer, own: &[IpAddr], master_port: u16) -> PingRow {
     })
 }
 
-fn path(address: &Address, port: u16) -> PathPing {
+fn path(address: &Address, port: u16, budget: PingBudget) -> PathPing {
     let stream = probe::connect(address.ip, port);
     let reach = stream.as_ref().map_or_else(|reach| *reach, |_| Reach::Connected);
-    PathPing { interface: address.interface.clone(), ip: address.ip, reach, pings: stream.ok().and_then(probe::ping) }
+    let pings = stream.ok().and_then(|stream| probe::ping(stream, budget));
+    PathPing { interface: address.interface.clone(), ip: address.ip, reach, pings }
 }
 
 /// Whatever it waits for, it is over in time.

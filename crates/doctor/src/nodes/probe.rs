@@ -13,6 +13,8 @@ use super::survey::{Pings, Reach};
 const CONNECT: Duration = Duration::from_millis(1_500);
 /// Enough to meet one lost packet in a hundred twice.
 const MOST_PINGS: u32 = 200;
+/// Few, where there are many others by which a node that loses packets is found.
+const FEWEST_PINGS: u32 = 40;
 const LONGEST_PINGS: Duration = Duration::from_millis(2_500);
 const ONE_PING: Duration = Duration::from_millis(1_500);
 /// How long bytes flow in each direction.
@@ -57,14 +59,35 @@ fn request(stream: &mut TcpStream, mode: u8, length: Duration) -> io::Result<()>
     stream.write_all(&request)
 }
 
+/// How often a peer is asked, and for how long at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingBudget {
+    most: u32,
+    longest: Duration,
+}
+
+impl PingBudget {
+    /// For so many peers, `at_once` of which are asked at the same time, so that all are within `whole`. With more than are asked at
+    /// once each is asked less often: together they are as much work for the network and for those who answer.
+    pub fn of(peers: usize, at_once: usize, whole: Duration) -> Self {
+        let peers = u32::try_from(peers.max(1)).unwrap_or(u32::MAX);
+        let at_once = u32::try_from(at_once.max(1)).unwrap_or(u32::MAX).min(peers);
+        let turns = peers.div_ceil(at_once);
+        Self {
+            most: (MOST_PINGS * at_once / peers).clamp(FEWEST_PINGS, MOST_PINGS),
+            longest: LONGEST_PINGS.min(whole / turns),
+        }
+    }
+}
+
 /// None where not a single answer came.
-pub fn ping(mut stream: TcpStream) -> Option<Pings> {
-    request(&mut stream, PING, LONGEST_PINGS).ok()?;
+pub fn ping(mut stream: TcpStream, budget: PingBudget) -> Option<Pings> {
+    request(&mut stream, PING, budget.longest).ok()?;
     stream.set_read_timeout(Some(ONE_PING)).ok()?;
     let start = Instant::now();
     let mut times = Vec::new();
     let (mut least, mut skew_us) = (Duration::MAX, 0);
-    while times.len() < MOST_PINGS as usize && start.elapsed() < LONGEST_PINGS {
+    while times.len() < budget.most as usize && start.elapsed() < budget.longest {
         let (sent, wall) = (Instant::now(), wall_us());
         let mut answer = [0; 8];
         if stream.write_all(&[0; 8]).and_then(|()| stream.read_exact(&mut answer)).is_err() {
@@ -178,9 +201,27 @@ mod tests {
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[test]
+    fn all_peers_are_asked_within_the_time() {
+        let whole = Duration::from_secs(5);
+        for (peers, most, longest_ms) in [
+            (0, 200, 2_500),
+            (1, 200, 2_500),
+            (16, 200, 2_500),
+            (17, 188, 2_500),
+            (32, 100, 2_500),
+            (63, 50, 1_250),
+            (500, 40, 156),
+        ] {
+            let budget = PingBudget::of(peers, 16, whole);
+            assert_eq!((budget.most, budget.longest.as_millis()), (most, longest_ms), "{peers} peers");
+            assert!(budget.longest * u32::try_from(peers.div_ceil(16)).unwrap() <= whole, "{peers} peers");
+        }
+    }
+
+    #[test]
     fn a_responder_is_measured() {
         let port = responder::start().unwrap();
-        let pings = ping(connect(HERE, port).unwrap()).unwrap();
+        let pings = ping(connect(HERE, port).unwrap(), PingBudget::of(1, 16, Duration::from_secs(5))).unwrap();
         assert!(pings.count > 0 && pings.least_us <= pings.median_us, "{pings:?}");
         assert!(pings.skew_us.abs() < 1_000_000, "{pings:?}");
         assert!(send_to(HERE, port).is_some_and(|speed| speed > 0.0));
@@ -203,7 +244,7 @@ mod tests {
     fn a_peer_that_accepts_and_says_nothing_costs_its_time_and_no_more() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert_eq!(ping(connect(HERE, port).unwrap()), None);
+        assert_eq!(ping(connect(HERE, port).unwrap(), PingBudget::of(1, 16, Duration::from_secs(5))), None);
         assert_eq!(take_from(HERE, port), None);
         drop(listener);
         assert_eq!(connect(HERE, port).unwrap_err(), Reach::Refused);

@@ -39,10 +39,14 @@ pub fn start() -> io::Result<u16> {
                 continue;
             }
             let done = running.clone();
-            thread::spawn(move || {
+            let serve = move || {
                 let _ = answer(stream);
                 done.fetch_sub(1, Ordering::Relaxed);
-            });
+            };
+            // One caller less, where the machine has no thread to spare; the others are still answered.
+            if thread::Builder::new().name("answer".into()).spawn(serve).is_err() {
+                running.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     })?;
     Ok(port)

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use fermi_doctor::facts::PortFacts;
 use fermi_doctor::look::{self, LookOptions, Step};
 use fermi_doctor::nodes::{NodesOptions, hub, member, report};
 use fermi_doctor::{Counts, Finding, State, check};
@@ -42,6 +43,10 @@ pub fn execute(flags: &DoctorFlags) -> ExitCode {
     };
     let mut look = options(flags, PYTHON);
     look.lists = look.lists.filter(|engine| lists_before(*engine));
+    if rank > 0 {
+        // Only the first needs the port; on the same machine it has it.
+        look.port = PortFacts { port: look.port.port, is_free: true, ..PortFacts::default() };
+    }
     let nodes = NodesOptions {
         nnodes: nnodes as usize,
         node_rank: rank as usize,

@@ -11,7 +11,7 @@ use crate::{Finding, Topic};
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let mut by_mtu: BTreeMap<u32, Vec<(usize, String)>> = BTreeMap::new();
     for node in survey.present() {
-        if let Some(card) = place::card(survey, node) {
+        if let Some(card) = place::card(survey, node).filter(|card| card.mtu > 0) {
             by_mtu.entry(card.mtu).or_default().push((node, card.name.clone()));
         }
     }
