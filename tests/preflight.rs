@@ -110,34 +110,100 @@ fn doctor(fleet: &Fleet, nodes: &str, options: &[&str]) -> Ended {
     Run::whole(command.arg("--token-file").arg(fleet.data().join("token")).args(options))
 }
 
+/// A server on the last host, agents on those before it.
+struct Cluster {
+    _agents: Vec<Run>,
+    _server: Run,
+    server: String,
+    token: std::path::PathBuf,
+    last: usize,
+}
+
+impl Cluster {
+    fn on(hosts: &Hosts, last: usize) -> Self {
+        let fermi = env!("CARGO_BIN_EXE_fermi");
+        let address = format!("10.77.0.{last}:7070");
+        let server = format!("http://{address}");
+        let data = |host: usize| hosts.place(host).path().join("data");
+        let mut command = hosts.program(last, fermi);
+        let serving = Run::start(command.args(["server", "--listen", &address, "--data-dir"]).arg(data(last)));
+        let token = data(last).join("token");
+        eventually("the server's token", || token.exists().then_some(()));
+        let agents: Vec<Run> = (1..last)
+            .map(|host| {
+                let mut command = hosts.program(host, fermi);
+                let name = format!("gn{host}");
+                command.args(["agent", "--server", &server, "--name", &name, "--workers", "1", "--data-dir"]);
+                Run::start(command.arg(data(host)).arg("--token-file").arg(&token))
+            })
+            .collect();
+        for agent in &agents {
+            agent.says("connected");
+        }
+        Self { _agents: agents, _server: serving, server, token, last }
+    }
+
+    fn command(&self, hosts: &Hosts, words: &[&str]) -> std::process::Command {
+        let mut command = hosts.program(self.last, env!("CARGO_BIN_EXE_fermi"));
+        // What is asked for comes before the user's own command.
+        let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        command.args(&words[..at]).args(["--server", &self.server, "--token-file"]).arg(&self.token);
+        command.args(&words[at..]);
+        command
+    }
+}
+
+/// The way to the first node leads over the slow network, since agents and server know each other there.
+#[test]
+fn ranks_use_the_interface_that_the_preflight_of_their_task_finds() {
+    let Some(hosts) = Hosts::new(4) else { return };
+    hosts.second_network(&["eth1", "fast0", "eth1"]);
+    (1..=3).for_each(|host| hosts.limit_rate(host, "20mbit"));
+    let cluster = Cluster::on(&hosts, 4);
+    let train = |name: &str, policy: &str, more: &[&str]| -> Value {
+        let line = format!("task create --name {name} -e gn1 -e gn2 -e gn3 --preflight {policy} --json");
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(more);
+        words.extend(["--framework", "command", "--", "/bin/sh", "-c", "echo over $GLOO_SOCKET_IFNAME"]);
+        Run::whole(&mut cluster.command(&hosts, &words)).expect(0);
+        Run::whole(&mut cluster.command(&hosts, &["task", "wait", name])).expect(0);
+        json(&Run::whole(&mut cluster.command(&hosts, &["task", "explain", name, "--json"])).expect(0).out())
+    };
+    let logs = |name: &str| -> String {
+        let shown = Run::whole(&mut cluster.command(&hosts, &["task", "logs", name])).expect(0).out();
+        let mut said: Vec<&str> = shown.lines().filter_map(|line| line.split("over ").nth(1)).collect();
+        said.sort_unstable();
+        said.join(" ")
+    };
+    let told = |explained: &Value| -> Vec<String> {
+        let events = explained["events"].as_array().unwrap().iter().filter(|it| it["kind"] == "preflight.interface");
+        events.map(|it| it["text"]["en"].as_str().unwrap().to_owned()).collect()
+    };
+
+    let set = train("set", "warn", &[]);
+    let expected = "the preflight finds that nodes reach each other over eth1 (gn1, gn3), fast0 (gn2): set as \
+                    NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME";
+    assert_eq!((told(&set), logs("set").as_str()), (vec![expected.to_owned()], "eth1 eth1 fast0"), "{set:#}");
+    let own: Vec<&str> = set["nodes"].as_array().unwrap().iter().map(|it| it["interface"].as_str().unwrap()).collect();
+    assert_eq!(own, ["eth1", "fast0", "eth1"]);
+    let shown = Run::whole(&mut cluster.command(&hosts, &["task", "show", "set"])).expect(0).out();
+    assert!(shown.contains("gn1 eth1, gn2 fast0, gn3 eth1 (found and set by the preflight)"), "{shown}");
+
+    let told_alone = train("told", "require", &["--preflight-interface", "suggest"]);
+    assert!(told(&told_alone)[0].ends_with("it is not set, as the task wants"), "{told_alone:#}");
+    assert_eq!(logs("told"), "eth0 eth0 eth0", "the way to the first node");
+}
+
 /// The first host, where the others would meet, drops the port; the third reaches the server and no other node.
 #[test]
 fn a_firewall_and_a_cut_are_named_with_their_reasons_through_the_server() {
     let Some(hosts) = Hosts::new(5) else { return };
     hosts.drop_port(1, 29_500);
     hosts.hear_only(3, "10.77.0.5");
-    let fermi = env!("CARGO_BIN_EXE_fermi");
-    let server = "http://10.77.0.5:7070";
-    let data = |host: usize| hosts.place(host).path().join("data");
-    let mut command = hosts.program(5, fermi);
-    command.args(["server", "--listen", "10.77.0.5:7070", "--data-dir"]).arg(data(5));
-    let _server = Run::start(&mut command);
-    let token = data(5).join("token");
-    eventually("the server's token", || token.exists().then_some(()));
-    let agents: Vec<Run> = (1..=4)
-        .map(|host| {
-            let mut command = hosts.program(host, fermi);
-            command.args(["agent", "--server", server, "--name", &format!("gn{host}"), "--workers", "1", "--data-dir"]);
-            Run::start(command.arg(data(host)).arg("--token-file").arg(&token))
-        })
-        .collect();
-    for agent in &agents {
-        agent.says("connected");
-    }
+    let cluster = Cluster::on(&hosts, 5);
     let begin = Instant::now();
-    let mut command = hosts.program(5, fermi);
-    command.args(["doctor", "--nodes", "gn1,gn2,gn3,gn4", "--no-python", "--json", "--server", server]);
-    let report = json(&Run::whole(command.arg("--token-file").arg(&token)).expect(1).out());
+    let words = ["doctor", "--nodes", "gn1,gn2,gn3,gn4", "--no-python", "--json"];
+    let report = json(&Run::whole(&mut cluster.command(&hosts, &words)).expect(1).out());
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
     let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
     assert_eq!(named(&report, "wire.port"), [[0]], "{all}");

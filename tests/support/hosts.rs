@@ -37,6 +37,20 @@ impl Hosts {
         Some(hosts)
     }
 
+    /// A second network beside the first: each host is 10.78.0.<number> on an interface of this name there.
+    pub fn second_network(&self, interfaces: &[&str]) {
+        let switch = self.switch();
+        ip(&["-n", &switch, "link", "add", "br1", "type", "bridge"]);
+        ip(&["-n", &switch, "link", "set", "br1", "up"]);
+        for (host, interface) in (1..).zip(interfaces) {
+            let (space, port) = (self.space(host), format!("q{host}"));
+            ip(&["link", "add", interface, "netns", &space, "type", "veth", "peer", "name", &port, "netns", &switch]);
+            ip(&["-n", &switch, "link", "set", &port, "master", "br1", "up"]);
+            ip(&["-n", &space, "addr", "add", &format!("10.78.0.{host}/24"), "dev", interface]);
+            ip(&["-n", &space, "link", "set", interface, "up"]);
+        }
+    }
+
     fn space(&self, host: usize) -> String {
         format!("{}h{host}", self.name)
     }

@@ -6967,10 +6967,25 @@ export interface components {
                     /** @description `nodes` in it are places of the list above. Empty while it goes on. */
                     findings: components["schemas"]["Finding"][];
                     differences: components["schemas"]["VersionDifference"][];
-                    /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+                    /**
+                     * @description The shortest round trips in microseconds, from row to column; null where two do not reach each other, and where there
+                     *     was no time to try: those are `untried`.
+                     */
                     roundTripsUs: (number | null)[][];
+                    /**
+                     * @description Row and column of the round trips that were not tried.
+                     * @example [
+                     *       [
+                     *         0,
+                     *         3
+                     *       ]
+                     *     ]
+                     */
+                    untried?: number[][];
                     /** @description Bytes per second between two; null where nothing was measured. */
                     bytesPerSecond: (number | null)[][];
+                    /** @description By the place of the node, its interface at which all others get through; null where there is none. */
+                    interfaces?: (string | null)[];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -7416,10 +7431,25 @@ export interface components {
                 /** @description `nodes` in it are places of the list above. Empty while it goes on. */
                 findings: components["schemas"]["Finding"][];
                 differences: components["schemas"]["VersionDifference"][];
-                /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+                /**
+                 * @description The shortest round trips in microseconds, from row to column; null where two do not reach each other, and where there
+                 *     was no time to try: those are `untried`.
+                 */
                 roundTripsUs: (number | null)[][];
+                /**
+                 * @description Row and column of the round trips that were not tried.
+                 * @example [
+                 *       [
+                 *         0,
+                 *         3
+                 *       ]
+                 *     ]
+                 */
+                untried?: number[][];
                 /** @description Bytes per second between two; null where nothing was measured. */
                 bytesPerSecond: (number | null)[][];
+                /** @description By the place of the node, its interface at which all others get through; null where there is none. */
+                interfaces?: (string | null)[];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -8774,6 +8804,8 @@ export interface components {
             /** @description `rest`, `launch`, `stop` or `kill`. */
             wish: string;
             text: components["schemas"]["Text"];
+            /** @description Over which its ranks talk, where a preflight has found that. */
+            interface?: string | null;
         };
         /** @description What happens to a training that has lost the server. */
         OnDisconnect: "keep" | {
@@ -9169,6 +9201,11 @@ export interface components {
              */
             preflight?: components["schemas"]["PreflightPolicy"];
             /**
+             * @description Whether ranks use the interface over which that check finds that all nodes reach each other; they do when not given.
+             * @default set
+             */
+            preflightInterface?: components["schemas"]["PreflightInterface"];
+            /**
              * @description What is done about ranks that hang; it is told in any case.
              * @default tell
              */
@@ -9209,16 +9246,36 @@ export interface components {
             /** @description `nodes` in it are places of the list above. Empty while it goes on. */
             findings: components["schemas"]["Finding"][];
             differences: components["schemas"]["VersionDifference"][];
-            /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+            /**
+             * @description The shortest round trips in microseconds, from row to column; null where two do not reach each other, and where there
+             *     was no time to try: those are `untried`.
+             */
             roundTripsUs: (number | null)[][];
+            /**
+             * @description Row and column of the round trips that were not tried.
+             * @example [
+             *       [
+             *         0,
+             *         3
+             *       ]
+             *     ]
+             */
+            untried?: number[][];
             /** @description Bytes per second between two; null where nothing was measured. */
             bytesPerSecond: (number | null)[][];
+            /** @description By the place of the node, its interface at which all others get through; null where there is none. */
+            interfaces?: (string | null)[];
         };
         /**
          * @description Which engine's own device list and all-reduce are asked for.
          * @enum {string}
          */
         PreflightEngine: "torch" | "jax";
+        /**
+         * @description What is done with the interface that a preflight finds working.
+         * @enum {string}
+         */
+        PreflightInterface: "set" | "suggest";
         /** @description An environment that takes part. */
         PreflightNode: {
             environment: string;
@@ -9979,6 +10036,11 @@ export interface components {
             /** Format: int32 */
             incarnation: number;
             state: components["schemas"]["NodeRunState"];
+            /**
+             * @description Over which its ranks talk, where a preflight has found that; else the way to the first node.
+             * @example eth1
+             */
+            interface?: string | null;
         };
         /**
          * @description Where a task stands.

@@ -1,29 +1,36 @@
 import { classes } from '~/ui/classes';
-import { type Cells, type Grade, grade, usual } from './pairs';
+import { type Cells, type Grade, grade, type Pair, pairOf, type Untried, usual } from './pairs';
 
 const SHADES: Record<Grade, string> = {
   good: 'bg-good-soft text-good',
   poor: 'bg-warn-soft text-warn',
   bad: 'bg-bad-soft text-bad',
 };
+/** What stands for those without a number. */
+const MARKS: Partial<Record<Pair, string>> = { cut: '×', untried: '–' };
 /** More columns have no room for numbers: a colour and a title say it. */
 const MOST_NUMBERS = 16;
 /** More may have to be scrolled. */
 const FEW = 4;
 
+/** What is said of two without a value. */
+type PairWords = { cut: string; untried: string };
+
 type PairMapProps = {
   label: string;
   names: readonly string[];
   cells: Cells;
-  /** Of two that do not reach each other. */
-  none: string;
+  /** Which of those without a value were not tried; the others do not reach each other. */
+  untried: Untried;
+  words: PairWords;
   isMoreBetter?: boolean;
   least?: number;
   format: (value: number) => string;
 };
 
 /** Who does how well with whom, from row to column. */
-export function PairMap({ label, names, cells, none, isMoreBetter = false, least = 0, format }: PairMapProps) {
+export function PairMap(props: PairMapProps) {
+  const { label, names, cells, untried, words, isMoreBetter = false, least = 0, format } = props;
   const middle = usual(cells);
   const hasNumbers = names.length <= MOST_NUMBERS;
   return (
@@ -51,17 +58,15 @@ export function PairMap({ label, names, cells, none, isMoreBetter = false, least
                 <span className="mr-2 text-faint">{row}</span>
                 {from}
               </th>
-              {names.map((to, column) => {
-                const value = row === column ? undefined : (cells[row]?.[column] ?? null);
-                return (
-                  <Cell
-                    key={to}
-                    title={`${from} → ${to}`}
-                    {...{ value, middle, none, hasNumbers, format }}
-                    judge={(it, usually) => grade(it, usually, isMoreBetter, least)}
-                  />
-                );
-              })}
+              {names.map((to, column) => (
+                <Cell
+                  key={to}
+                  pair={pairOf(cells, untried, row, column)}
+                  title={`${from} → ${to}`}
+                  {...{ middle, words, hasNumbers, format }}
+                  judge={(it, usually) => grade(it, usually, isMoreBetter, least)}
+                />
+              ))}
             </tr>
           ))}
         </tbody>
@@ -71,20 +76,19 @@ export function PairMap({ label, names, cells, none, isMoreBetter = false, least
 }
 
 type CellProps = {
-  /** Undefined of a node with itself, null where nothing was measured. */
-  value: number | null | undefined;
+  pair: Pair;
   middle: number | null;
   title: string;
-  none: string;
+  words: PairWords;
   hasNumbers: boolean;
   format: (value: number) => string;
   judge: (value: number, usual: number) => Grade;
 };
 
-function Cell({ value, middle, title, none, hasNumbers, format, judge }: CellProps) {
-  if (value === undefined) return <td className="text-center text-faint">·</td>;
-  const shown = value === null ? none : format(value);
-  const shade = value === null || middle === null ? SHADES.bad : SHADES[judge(value, middle)];
+function Cell({ pair, middle, title, words, hasNumbers, format, judge }: CellProps) {
+  if (pair === 'same') return <td className="text-center text-faint">·</td>;
+  const shown = typeof pair === 'number' ? format(pair) : words[pair];
+  const shade = shadeOf(pair, middle, judge);
   return (
     <td
       title={`${title}: ${shown}`}
@@ -94,7 +98,12 @@ function Cell({ value, middle, title, none, hasNumbers, format, judge }: CellPro
         shade,
       )}
     >
-      {hasNumbers ? value === null ? '×' : shown : <span className="sr-only">{shown}</span>}
+      {hasNumbers ? (MARKS[pair] ?? shown) : <span className="sr-only">{shown}</span>}
     </td>
   );
+}
+
+function shadeOf(pair: Pair, middle: number | null, judge: CellProps['judge']): string {
+  if (pair === 'untried') return 'bg-sunken text-faint';
+  return typeof pair !== 'number' || middle === null ? SHADES.bad : SHADES[judge(pair, middle)];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { grade, usual } from './pairs';
+import { grade, pairOf, usual } from './pairs';
 
 test('what is usual leaves out a node with itself and who was not measured', () => {
   expect(
@@ -26,4 +26,18 @@ test.each([
 test('what is quicker than a switch is never poor', () => {
   expect(grade(240, 20, false)).toBe('bad');
   expect(grade(240, 20, false, 250)).toBe('good');
+});
+
+test('pairs that were not tried are not said to be cut', () => {
+  const cells = [
+    [null, 120, null],
+    [110, null, null],
+    [null, 0, null],
+  ];
+  expect(pairOf(cells, [[0, 2]], 0, 2)).toBe('untried');
+  expect(pairOf(cells, [[0, 2]], 2, 0)).toBe('cut');
+  expect(pairOf(cells, [[0, 2]], 1, 1)).toBe('same');
+  expect(pairOf(cells, [], 0, 1)).toBe(120);
+  expect(pairOf(cells, 'all', 1, 2)).toBe('untried');
+  expect(pairOf(cells, 'all', 2, 1)).toBe('cut');
 });

@@ -1,6 +1,19 @@
 export type Cells = readonly (readonly (number | null)[])[];
 export type Grade = 'good' | 'poor' | 'bad';
 
+/** What is known of two: nothing of a node with itself, whether they do not reach each other, or were not tried. */
+export type Pair = 'same' | 'cut' | 'untried' | number;
+/** Which of those without a value were not tried: all of them, or these, by row and column. */
+export type Untried = 'all' | readonly (readonly number[])[];
+
+export function pairOf(cells: Cells, untried: Untried, from: number, to: number): Pair {
+  if (from === to) return 'same';
+  const value = cells[from]?.[to] ?? null;
+  if (value !== null) return value > 0 ? value : 'cut';
+  const isUntried = untried === 'all' || untried.some(([row, column]) => row === from && column === to);
+  return isUntried ? 'untried' : 'cut';
+}
+
 /** How many times worse than usual is poor, and how many is bad. */
 const POOR = 3;
 const BAD = 10;

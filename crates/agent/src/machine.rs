@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fermi_api::link::{ABILITY_PREFLIGHT, Hello, LINK_VERSION};
+use fermi_api::link::{ABILITY_INTERFACE, ABILITY_PREFLIGHT, Hello, LINK_VERSION};
 use fermi_attempt::launch::PythonSearch;
 use fermi_domain::contract;
 use fermi_domain::environment::{Gpus, Versions};
@@ -47,7 +47,7 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         cluster: None,
         seen: None,
         newest_task: None,
-        abilities: vec![ABILITY_PREFLIGHT.to_owned()],
+        abilities: [ABILITY_PREFLIGHT, ABILITY_INTERFACE].map(str::to_owned).into(),
     }
 }
 

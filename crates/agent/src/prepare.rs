@@ -17,7 +17,7 @@ use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text, reason};
 use fermi_domain::launch::{Placeholder, RunPolicy};
 use fermi_domain::task::{RunKey, Source, Warm};
 use fermi_hardware::gpu::visible_devices;
-use fermi_hardware::network::interface_to;
+use fermi_hardware::network;
 use fermi_process::account::SystemAccount;
 
 use crate::data_folder::{self, ClusterFolder};
@@ -273,7 +273,7 @@ fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, 
         (false, _) => None,
     };
     let python = python.transpose().map_err(|error| PrepareRefusal::python(&error.tried))?;
-    let interface = launch.needs(Placeholder::Interface).then(|| interface_to(&assignment.master.address));
+    let interface = launch.needs(Placeholder::Interface).then(|| interface(assignment));
     let visible = std::env::var(contract::CUDA_VISIBLE_DEVICES).ok();
     Ok(Site {
         folders,
@@ -286,6 +286,15 @@ fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, 
         devices: Devices::OfRanks { visible: visible.map(|list| visible_devices(&list)) },
         signals: contract::SIGNALS_TO_HANDLE.to_owned(),
     })
+}
+
+/// What a preflight has found, as long as this machine has it; else the way to the first node.
+fn interface(assignment: &Assignment) -> Option<String> {
+    let is_here = |name: &&String| network::has_interface(name);
+    if let Some(missing) = assignment.interface.as_ref().filter(|name| !is_here(name)) {
+        tracing::warn!(interface = %missing, "the interface that a preflight has found is gone");
+    }
+    assignment.interface.as_ref().filter(is_here).cloned().or_else(|| network::interface_to(&assignment.master.address))
 }
 
 /// The first node coordinates; nodes of two clusters never meet.

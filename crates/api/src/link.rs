@@ -35,6 +35,8 @@ pub const CREDENTIAL_HEADER: &str = "x-fermi-credential";
 pub const EPOCH_HEADER: &str = "x-fermi-epoch";
 /// The ability of agents that take part in preflights.
 pub const ABILITY_PREFLIGHT: &str = "preflight";
+/// The ability of agents that let ranks talk over the interface that a preflight has found.
+pub const ABILITY_INTERFACE: &str = "interface";
 /// The ability of servers that take what ranks were started with as a stream.
 pub const ABILITY_STARTS: &str = "starts";
 /// The ability of servers that free the workers of a run before all that its ranks wrote has come.
@@ -374,6 +376,10 @@ pub struct Assignment {
     /// Where the task's checkpoints live; a folder of the task on this node where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_dir: Option<String>,
+    /// Over which its ranks talk to others, where a preflight has found that; agents of older releases take the way to the
+    /// first node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
     /// What must be there before ranks start; agents of older releases do not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<DatasetExpectation>,
@@ -399,6 +405,7 @@ impl Assignment {
             interpreter: None,
             source: None,
             checkpoint_dir: None,
+            interface: None,
             dataset: None,
             secret: String::new(),
             secret_variables: Vec::new(),

@@ -15,6 +15,16 @@ pub fn interface_to(address: &str) -> Option<String> {
         .map(|interface| interface.interface_name)
 }
 
+/// Whether an interface of this name is up and has an address.
+pub fn has_interface(name: &str) -> bool {
+    let is_it = |interface: &nix::ifaddrs::InterfaceAddress| {
+        interface.interface_name == name
+            && interface.flags.contains(nix::net::if_::InterfaceFlags::IFF_UP)
+            && interface_address(interface).is_some()
+    };
+    nix::ifaddrs::getifaddrs().is_ok_and(|mut all| all.any(|interface| is_it(&interface)))
+}
+
 fn interface_address(interface: &nix::ifaddrs::InterfaceAddress) -> Option<IpAddr> {
     let address = interface.address.as_ref()?;
     let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
@@ -29,5 +39,6 @@ mod tests {
     fn the_way_to_oneself_is_loopback() {
         assert_eq!(interface_to("127.0.0.1").as_deref(), Some("lo"));
         assert_eq!(interface_to("no such host!"), None);
+        assert_eq!([has_interface("lo"), has_interface("none9")], [true, false]);
     }
 }

@@ -328,6 +328,11 @@ impl Hub {
         }
     }
 
+    /// Whether the agent that an environment has had last is of a release that knows this.
+    pub fn is_able(&self, environment: &EnvironmentId, ability: &str) -> bool {
+        self.sessions().get(environment).is_some_and(|session| session.abilities.iter().any(|it| it == ability))
+    }
+
     /// Asks an agent to take part in a preflight; none where there is no connection.
     pub fn ask_preflight(
         &self,

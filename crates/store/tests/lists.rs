@@ -204,6 +204,7 @@ fn a_task_lives_from_the_queue_until_it_is_swept() {
             node_rank: Default::default(),
             incarnation: 1,
             state: NodeRunState::Alive,
+            interface: None,
         }];
     });
     assert_eq!((live(), live_on("env-007"), live_on("env-008")), (1, 1, 0));

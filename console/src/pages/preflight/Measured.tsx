@@ -69,6 +69,7 @@ function GoingOn({ preflight }: { preflight: Preflight }) {
 function Result({ preflight }: { preflight: Preflight }) {
   const { w, value } = useWords();
   const names = preflight.nodes.map((node) => node.name);
+  const pairWords = { cut: w.preflight.unreached, untried: w.preflight.unmeasured };
   const hasPairs = names.length > 1 && preflight.roundTripsUs.length > 0;
   return (
     <>
@@ -80,7 +81,8 @@ function Result({ preflight }: { preflight: Preflight }) {
             label={w.preflight.roundTrips}
             names={names}
             cells={preflight.roundTripsUs as (number | null)[][]}
-            none={w.preflight.unreached}
+            untried={preflight.untried ?? []}
+            words={pairWords}
             least={NEAR_US}
             format={(us) => value(Number((us / 1_000).toPrecision(3)))}
           />
@@ -88,7 +90,8 @@ function Result({ preflight }: { preflight: Preflight }) {
             label={w.preflight.bandwidth}
             names={names}
             cells={preflight.bytesPerSecond as (number | null)[][]}
-            none={w.preflight.unmeasured}
+            untried="all"
+            words={pairWords}
             isMoreBetter
             format={(bytes) => value(Number(((bytes * 8) / 1e9).toPrecision(3)))}
           />

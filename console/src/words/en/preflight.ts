@@ -17,7 +17,7 @@ export const preflight: Words['preflight'] = {
   unknown: 'unknown',
   matrix: 'Latency and bandwidth between nodes',
   matrixNote:
-    'Colours beside the others: green is usual, orange more than 3 times worse, red more than 10 times or cut',
+    'Colours beside the others: green is usual, orange more than 3 times worse, red more than 10 times or cut (×), grey not measured (–)',
   roundTrips: 'Round trips (ms, row to column)',
   bandwidth: 'Bandwidth (Gbit/s)',
   unreached: 'not reached',

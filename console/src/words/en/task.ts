@@ -75,6 +75,7 @@ export const task: Words['task'] = {
   framework: 'Framework',
   nodes: 'Nodes',
   master: 'Master',
+  interface: 'Interface (by preflight)',
   dataset: 'Dataset',
   model: 'Model',
   priority: 'Priority',

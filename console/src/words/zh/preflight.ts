@@ -13,7 +13,7 @@ export const preflight = {
   component: '组件',
   unknown: '未知',
   matrix: '节点间延迟与带宽',
-  matrixNote: '颜色与其他节点相比：绿色正常，橙色差 3 倍以上，红色差 10 倍以上或不通',
+  matrixNote: '颜色与其他节点相比：绿色正常，橙色差 3 倍以上，红色差 10 倍以上或不通（×），灰色未测（–）',
   roundTrips: '往返延迟（ms，行 → 列）',
   bandwidth: '带宽（Gbit/s）',
   unreached: '不通',

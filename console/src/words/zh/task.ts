@@ -72,6 +72,7 @@ export const task = {
   framework: '框架',
   nodes: '节点',
   master: '主节点',
+  interface: '网卡（预检设置）',
   dataset: '数据集',
   model: '模型',
   priority: '优先级',

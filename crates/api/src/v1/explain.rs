@@ -97,4 +97,7 @@ pub struct NodeWish {
     /// `rest`, `launch`, `stop` or `kill`.
     pub wish: String,
     pub text: Text,
+    /// Over which its ranks talk, where a preflight has found that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
 }

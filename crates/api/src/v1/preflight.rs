@@ -52,10 +52,18 @@ pub struct Preflight {
     /// `nodes` in it are places of the list above. Empty while it goes on.
     pub findings: Vec<Finding>,
     pub differences: Vec<VersionDifference>,
-    /// The shortest round trips in microseconds, from row to column; null where two do not reach each other.
+    /// The shortest round trips in microseconds, from row to column; null where two do not reach each other, and where there
+    /// was no time to try: those are `untried`.
     pub round_trips_us: Vec<Vec<Option<u64>>>,
+    /// Row and column of the round trips that were not tried.
+    #[serde(default)]
+    #[schema(example = json!([[0, 3]]))]
+    pub untried: Vec<[usize; 2]>,
     /// Bytes per second between two; null where nothing was measured.
     pub bytes_per_second: Vec<Vec<Option<u64>>>,
+    /// By the place of the node, its interface at which all others get through; null where there is none.
+    #[serde(default)]
+    pub interfaces: Vec<Option<String>>,
 }
 
 /// An environment that takes part.

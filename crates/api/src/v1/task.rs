@@ -169,4 +169,8 @@ pub struct TaskNode {
     pub node_rank: u32,
     pub incarnation: u32,
     pub state: NodeRunState,
+    /// Over which its ranks talk, where a preflight has found that; else the way to the first node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "eth1")]
+    pub interface: Option<String>,
 }

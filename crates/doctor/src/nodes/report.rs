@@ -4,7 +4,7 @@ use fermi_domain::finding::Finding;
 use fermi_domain::preflight::{PreflightReport, VersionDifference, VersionOf};
 
 use super::survey::Survey;
-use crate::check::wire::{Difference, differences};
+use crate::check::wire::{Difference, differences, interfaces};
 
 pub fn report(survey: &Survey, findings: Vec<Finding>) -> PreflightReport {
     let nodes = survey.nnodes;
@@ -17,6 +17,8 @@ pub fn report(survey: &Survey, findings: Vec<Finding>) -> PreflightReport {
         differences: differences(survey).into_iter().map(told).collect(),
         round_trips_us: map(&|from, to| survey.best(from, to).map(|pings| pings.least_us)),
         bytes_per_second: map(&|from, to| survey.speed(from, to).map(|speed| speed as u64)),
+        untried: survey.untried(),
+        interfaces: interfaces(survey),
         missing: survey.nodes.iter().filter(|node| node.greeting.is_none()).map(|node| node.node).collect(),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::interface;
 use crate::finding::{Finding, FindingState};
 
 /// Everything, by node rank.
@@ -16,6 +17,12 @@ pub struct PreflightReport {
     pub round_trips_us: Vec<Vec<Option<u64>>>,
     /// Bytes per second between two; none where nothing was measured.
     pub bytes_per_second: Vec<Vec<Option<u64>>>,
+    /// From and to, of the round trips that there was no time to try.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<(usize, usize)>,
+    /// Each node's interface at which all others get through; empty of older releases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<Option<String>>,
     /// Who never came.
     pub missing: Vec<usize>,
 }
@@ -66,9 +73,21 @@ impl PreflightReport {
                 .collect(),
             round_trips_us: moved(&self.round_trips_us, numbers, count),
             bytes_per_second: moved(&self.bytes_per_second, numbers, count),
+            untried: self.untried.into_iter().filter_map(|(from, to)| Some((number(from)?, number(to)?))).collect(),
+            interfaces: by_number(self.interfaces, numbers, count),
             missing: all(self.missing),
         }
     }
+}
+
+fn by_number(interfaces: Vec<Option<String>>, numbers: &[usize], count: usize) -> Vec<Option<String>> {
+    let mut found = vec![None; count];
+    for (interface, number) in interfaces.into_iter().zip(numbers) {
+        if let Some(place) = found.get_mut(*number) {
+            *place = interface.and_then(interface::checked);
+        }
+    }
+    found
 }
 
 fn moved(matrix: &[Vec<Option<u64>>], numbers: &[usize], count: usize) -> Vec<Vec<Option<u64>>> {

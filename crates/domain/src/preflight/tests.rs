@@ -215,3 +215,16 @@ fn one_that_nobody_waits_for_any_more_is_over_and_says_nothing_of_the_nodes() {
     over.call_off(200);
     assert!(!over.is_called_off(), "it was over before");
 }
+
+#[test]
+fn ranks_of_a_report_become_places_of_the_list() {
+    let interface = |name: &str| Some(name.to_owned());
+    let report = PreflightReport {
+        untried: vec![(0, 1), (1, 7)],
+        interfaces: vec![interface("eth1"), None, interface("no name of a kernel"), interface("eth9")],
+        ..PreflightReport::default()
+    };
+    let found = report.renumbered(&[2, 0, 1], 4);
+    assert_eq!(found.untried, [(2, 0)]);
+    assert_eq!(found.interfaces, [None, None, interface("eth1"), None]);
+}

@@ -178,6 +178,9 @@ pub struct NodeRun {
     /// Counts the launches on this node within the generation: a supervisor that died is replaced by a new one.
     pub incarnation: u32,
     pub state: NodeRunState,
+    /// Over which its ranks talk in this generation, where a preflight has found that; else the way to the first node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
 }
 
 /// The environment that a node had before another took its place.

@@ -10,7 +10,7 @@ use crate::{
     healing::RestartPolicy,
     ids::{EnvironmentId, WorkerId},
     ladder::StopLadder,
-    preflight::PreflightPolicy,
+    preflight::{PreflightInterface, PreflightPolicy},
     task::Selection,
     units::Seconds,
 };
@@ -240,6 +240,9 @@ pub struct Policies {
     /// Whether its nodes check each other before ranks start; left out, they do not.
     #[serde(skip_serializing_if = "PreflightPolicy::is_off")]
     pub preflight: PreflightPolicy,
+    /// Whether ranks use the interface over which that check finds that all nodes reach each other; they do when not given.
+    #[serde(skip_serializing_if = "PreflightInterface::is_set")]
+    pub preflight_interface: PreflightInterface,
     /// What is done about ranks that hang; it is told in any case.
     #[serde(skip_serializing_if = "OnHang::tells")]
     pub on_hang: OnHang,
@@ -293,6 +296,7 @@ impl Default for Policies {
             time_limit: None,
             preemptible: true,
             preflight: PreflightPolicy::Off,
+            preflight_interface: PreflightInterface::Set,
             on_hang: OnHang::default(),
             hang_after: None,
             warm: Warm::default(),

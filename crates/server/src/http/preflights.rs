@@ -148,6 +148,10 @@ fn view(core: &Core, kept: &KeptPreflight) -> Preflight {
         findings: course.findings().to_vec(),
         differences: report.map(|report| report.differences.clone()).unwrap_or_default(),
         round_trips_us: report.map(|report| report.round_trips_us.clone()).unwrap_or_default(),
+        untried: report
+            .map(|report| report.untried.iter().map(|(from, to)| [*from, *to]).collect())
+            .unwrap_or_default(),
+        interfaces: report.map(|report| report.interfaces.clone()).unwrap_or_default(),
         bytes_per_second: report.map(|report| report.bytes_per_second.clone()).unwrap_or_default(),
     }
 }

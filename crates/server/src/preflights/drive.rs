@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fermi_domain::finding::{Finding, FindingCounts, FindingState};
+use fermi_api::link::ABILITY_INTERFACE;
+use fermi_domain::finding::{FindingCounts, FindingState};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
-use fermi_domain::preflight::CourseEffect;
+use fermi_domain::preflight::{CourseEffect, InterfaceDecision};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, WriteError};
 use tokio::sync::mpsc;
@@ -148,10 +149,14 @@ const MOST_TOLD: usize = 10;
 
 fn told_of_task(core: &Core, kept: &KeptPreflight) -> Vec<NewEvent> {
     let Some(task) = kept.task() else { return Vec::new() };
+    let left = kept.interfaces(|environment| core.hub().is_able(environment, ABILITY_INTERFACE));
     let course = kept.course();
+    let event = |kind, text: Text| NewEvent::new(core.now_ms(), kind, text, kept.by().clone()).about_task(task);
     let bad = course.findings().iter().filter(|finding| finding.state >= FindingState::Warning).take(MOST_TOLD);
-    let event = |finding: &Finding| {
-        NewEvent::new(core.now_ms(), "preflight.finding", finding.text.clone(), kept.by().clone()).about_task(task)
-    };
-    bad.map(event).collect()
+    let mut events: Vec<NewEvent> = bad.map(|finding| event("preflight.finding", finding.text.clone())).collect();
+    // What is set is told with the change of the task.
+    if let InterfaceDecision::Left { text } = left {
+        events.push(event("preflight.interface", text));
+    }
+    events
 }

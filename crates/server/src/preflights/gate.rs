@@ -1,14 +1,15 @@
 //! The preflight of a task's nodes before its ranks start.
 
+use fermi_api::link::ABILITY_INTERFACE;
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::{EnvironmentId, NodeRank};
 use fermi_domain::language::{StoredMessage, Text};
-use fermi_domain::preflight::{NodeAccount, NodeReadiness, PreflightWish};
+use fermi_domain::preflight::{InterfaceDecision, InterfaceRule, NodeAccount, NodeReadiness, PreflightWish};
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{NodeRunState, Task, TaskInput};
 use fermi_store::StoreError;
 
-use super::{PreflightRequest, StartProblem, start};
+use super::{CheckedLaunch, KeptPreflight, PreflightRequest, StartProblem, start};
 use crate::core::Core;
 
 /// Whether ranks may start.
@@ -17,8 +18,8 @@ pub enum Gate {
     Open,
     /// The nodes are being checked.
     Held,
-    /// They do not start, and this is what happens to the task.
-    Refused(TaskInput),
+    /// They do not start before this has happened to the task, if at all.
+    After(TaskInput),
 }
 
 /// Lets the nodes of a launch check each other, where the task wants that, before any of them is told to start.
@@ -39,7 +40,7 @@ pub async fn gate(core: &Core, task: &Task) -> Result<Gate, StoreError> {
         refusal.map(|refusal| (refusal, course.nodes().any(|(_, account)| matches!(account, NodeAccount::Left { .. }))))
     };
     Ok(match refusal {
-        None => Gate::Open,
+        None => found(core, task, &kept).map_or(Gate::Open, Gate::After),
         // A link that broke says little of the machine: when its agent is back they are checked once more.
         Some((_, true)) if core.preflights().count_of_launch(&task.id, task.generation) == 1 => {
             return begin(core, task).await;
@@ -47,9 +48,18 @@ pub async fn gate(core: &Core, task: &Task) -> Result<Gate, StoreError> {
         Some((refusal, _)) => {
             let node = task.nodes.get(refusal.node).or(task.nodes.first()).map_or(NodeRank(0), |node| node.node_rank);
             let message = StoredMessage { reason: refusal.text, settings: Vec::new() };
-            Gate::Refused(TaskInput::LaunchFailed { node, message })
+            Gate::After(TaskInput::LaunchFailed { node, message })
         }
     })
+}
+
+/// What the preflight has found for the ranks, as long as the task does not know it.
+fn found(core: &Core, task: &Task, kept: &KeptPreflight) -> Option<TaskInput> {
+    let decision = kept.interfaces(|environment| core.hub().is_able(environment, ABILITY_INTERFACE));
+    let InterfaceDecision::Set { interfaces, text } = decision else { return None };
+    let known = task.nodes.iter().map(|node| node.interface.as_deref());
+    let is_new = task.nodes.len() == interfaces.len() && !known.eq(interfaces.iter().map(|it| Some(it.as_str())));
+    is_new.then_some(TaskInput::InterfacesFound { interfaces, text })
 }
 
 /// Begins when all can be asked: who is not back yet after a restart of the server is waited for, as by every launch.
@@ -123,6 +133,10 @@ fn request(core: &Core, task: &Task) -> PreflightRequest {
             ..PreflightWish::default()
         },
         by: Principal::System,
-        launch: Some((task.id.clone(), task.generation)),
+        launch: Some(CheckedLaunch {
+            task: task.id.clone(),
+            generation: task.generation,
+            rule: InterfaceRule::of(&task.spec),
+        }),
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fermi_domain::ids::{EnvironmentId, Generation, TaskId};
-use fermi_domain::preflight::{NodeAccount, PreflightCourse, PreflightWish};
+use fermi_domain::preflight::{InterfaceDecision, InterfaceFound, NodeAccount, PreflightCourse, PreflightWish};
 use fermi_domain::principal::Principal;
 
-use super::PreflightRequest;
+use super::{CheckedLaunch, PreflightRequest};
 
 /// Older ones that are over are forgotten.
 const MOST_KEPT: usize = 64;
@@ -22,7 +22,7 @@ pub struct KeptPreflight(Arc<Inner>);
 struct Inner {
     id: String,
     by: Principal,
-    launch: Option<(TaskId, Generation)>,
+    launch: Option<CheckedLaunch>,
     wish: PreflightWish,
     course: Mutex<PreflightCourse>,
 }
@@ -37,7 +37,20 @@ impl KeptPreflight {
     }
 
     pub fn task(&self) -> Option<&TaskId> {
-        self.0.launch.as_ref().map(|(task, _)| task)
+        self.0.launch.as_ref().map(|launch| &launch.task)
+    }
+
+    /// What comes of the interfaces that it has found, where a launch waits for it.
+    pub fn interfaces(&self, is_able: impl Fn(&EnvironmentId) -> bool) -> InterfaceDecision {
+        let Some(launch) = &self.0.launch else { return InterfaceDecision::Nothing };
+        let course = self.course();
+        let interfaces = course.report().map(|report| report.interfaces.as_slice()).unwrap_or_default();
+        let found = course.nodes().enumerate().map(|(place, (node, _))| InterfaceFound {
+            node: &node.name,
+            interface: interfaces.get(place).and_then(Option::as_deref),
+            is_able: is_able(&node.environment),
+        });
+        launch.rule.decide(&found.collect::<Vec<_>>())
     }
 
     pub fn wish(&self) -> &PreflightWish {
@@ -49,7 +62,7 @@ impl KeptPreflight {
     }
 
     fn is_of(&self, task: &TaskId, generation: Generation) -> bool {
-        self.0.launch.as_ref().is_some_and(|(it, launched)| it == task && *launched == generation)
+        self.0.launch.as_ref().is_some_and(|it| it.task == *task && it.generation == generation)
     }
 
     fn is_over(&self) -> bool {
@@ -148,7 +161,7 @@ impl Preflights {
     /// Ends those of launches that do not wait.
     pub fn call_off(&self, now_ms: u64, waits: impl Fn(&TaskId, Generation) -> bool) {
         for kept in self.all().iter().filter(|kept| !kept.is_over()) {
-            if kept.0.launch.as_ref().is_some_and(|(task, generation)| !waits(task, *generation)) {
+            if kept.0.launch.as_ref().is_some_and(|it| !waits(&it.task, it.generation)) {
                 kept.course().call_off(now_ms);
             }
         }

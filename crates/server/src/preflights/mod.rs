@@ -8,7 +8,7 @@ mod kept;
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::{Generation, TaskId};
 use fermi_domain::language::Text;
-use fermi_domain::preflight::{CourseEffect, PreflightCourse, PreflightNode, PreflightWish};
+use fermi_domain::preflight::{CourseEffect, InterfaceRule, PreflightCourse, PreflightNode, PreflightWish};
 use fermi_domain::principal::Principal;
 use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
@@ -26,7 +26,15 @@ pub struct PreflightRequest {
     pub wish: PreflightWish,
     pub by: Principal,
     /// The launch of a task before whose ranks it happens.
-    pub launch: Option<(TaskId, Generation)>,
+    pub launch: Option<CheckedLaunch>,
+}
+
+/// The launch of a task that waits for its preflight.
+#[derive(Clone, Debug)]
+pub struct CheckedLaunch {
+    pub task: TaskId,
+    pub generation: Generation,
+    pub rule: InterfaceRule,
 }
 
 /// Why one cannot begin.
@@ -80,7 +88,7 @@ fn started_event(names: &[&str], request: &PreflightRequest, now_ms: u64) -> New
     let text = Text::new(format!("预检开始：{names}"), format!("a preflight of {names} begins"));
     let event = NewEvent::new(now_ms, "preflight.started", text, request.by.clone());
     match &request.launch {
-        Some((task, _)) => event.about_task(task),
+        Some(launch) => event.about_task(&launch.task),
         None => event,
     }
 }

@@ -109,7 +109,7 @@ async fn reconcile(
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
     let is_held = match preflights::gate(core, task).await? {
-        Gate::Refused(input) => return apply(core, task, input).await.map(|()| Start::HeldBack),
+        Gate::After(input) => return apply(core, task, input).await.map(|()| Start::HeldBack),
         Gate::Held => true,
         Gate::Open => core.hold_of(task).is_some(),
     };

@@ -112,7 +112,8 @@ fn show(done: &Preflight) {
     let view = View::for_stdout();
     let names: Vec<String> = done.nodes.iter().map(|node| node.name.clone()).collect();
     speech::print(&view.findings(&names.join(", "), &done.findings));
-    speech::print(&matrix::latency(view, &names, &done.round_trips_us, &[]));
+    let untried: Vec<(usize, usize)> = done.untried.iter().map(|[from, to]| (*from, *to)).collect();
+    speech::print(&matrix::latency(view, &names, &done.round_trips_us, &untried));
     speech::print(&matrix::bandwidth(view, &names, &done.bytes_per_second));
     speech::print(&view.summary(done.counts, done.seconds));
 }

@@ -2,7 +2,7 @@
 
 use fermi_api::v1::{Explanation, QueuePlace};
 
-use super::{find, ledger, verdict};
+use super::{find, ledger, show, verdict};
 use crate::commands::run::report::labelled;
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
@@ -58,6 +58,10 @@ fn render(explanation: &Explanation, paint: Paint) -> String {
         if !nodes.is_empty() {
             out.push_str(&labelled(pick("节点", "nodes"), &nodes.join("\n"), paint));
         }
+    }
+    let interfaces = show::interfaces(explanation.nodes.iter().map(|it| (&it.name, &it.interface)));
+    if let Some(interfaces) = interfaces {
+        out.push_str(&labelled(pick("网卡", "over"), &interfaces, paint));
     }
     if explanation.max_restarts > 0 {
         let used = format!("{}/{}", explanation.restarts_used, explanation.max_restarts);

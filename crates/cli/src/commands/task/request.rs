@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 44] = [
+const BESIDE_FILE: [&str; 45] = [
     "envs",
     "group",
     "master",
@@ -39,6 +39,7 @@ const BESIDE_FILE: [&str; 44] = [
     "time_limit",
     "not_preemptible",
     "preflight",
+    "preflight_interface",
     "node_lost_after",
     "use_standby",
     "hook",

@@ -39,6 +39,7 @@ fn render(task: &Task, paint: Paint) -> String {
             (pick("框架", "framework"), row.framework.map(|framework| framework.as_str().to_owned())),
             (pick("节点", "nodes"), Some(nodes.join(", "))),
             (pick("进程", "ranks"), (row.world_size > 0).then(|| row.world_size.to_string())),
+            (pick("网卡", "interface"), interfaces(task.nodes.iter().map(|it| (&it.name, &it.interface)))),
             (pick("主端口", "port"), task.master_port.map(|port| port.to_string())),
             (pick("进度", "progress"), task.progress.as_ref().map(progress)),
             (pick("优先级", "priority"), Some(row.priority.to_string())),
@@ -88,6 +89,18 @@ fn render(task: &Task, paint: Paint) -> String {
         out.push_str(&verdict::render(end, language, paint));
     }
     out
+}
+
+/// What a preflight has found for the ranks of each node; none where it was not asked or set nothing.
+pub fn interfaces<'a>(nodes: impl Iterator<Item = (&'a String, &'a Option<String>)>) -> Option<String> {
+    let set: Vec<(&str, &str)> =
+        nodes.filter_map(|(name, interface)| Some((name.as_str(), interface.as_deref()?))).collect();
+    let (_, first) = set.first()?;
+    let shown = match set.iter().all(|(_, interface)| interface == first) {
+        true => (*first).to_owned(),
+        false => set.iter().map(|(name, interface)| format!("{name} {interface}")).collect::<Vec<_>>().join(", "),
+    };
+    Some(format!("{shown} ({})", pick("预检找到并设置", "found and set by the preflight")))
 }
 
 /// How long it may have its workers.

@@ -7,7 +7,7 @@ use fermi_api::client::Client;
 use fermi_api::v1::{CreateRequest, RequestedCommand, RequestedRecipe};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::language::Text;
-use fermi_domain::preflight::PreflightPolicy;
+use fermi_domain::preflight::{PreflightInterface, PreflightPolicy};
 use fermi_domain::task::{LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Warm};
 use fermi_domain::units::Seconds;
 use fermi_domain::validation::BUILTIN;
@@ -69,6 +69,9 @@ pub struct WorkFlags {
     /// Let the nodes check each other before ranks start: warn tells what was found, require starts nothing after an error
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     preflight: PreflightAsked,
+    /// What becomes of the interface over which that check finds all nodes to reach each other: set for the ranks, unless the task names one, or only told
+    #[arg(long, value_name = "HOW", value_parser = ["set", "suggest"], default_value = "set")]
+    preflight_interface: String,
     /// How long a node may be silent before it counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     node_lost_after: u64,
@@ -200,6 +203,10 @@ impl WorkFlags {
             time_limit: self.time_limit.map(|limit| Seconds(limit.as_secs().max(u64::from(!limit.is_zero())))),
             preemptible: !self.not_preemptible,
             preflight: self.preflight.policy(),
+            preflight_interface: match self.preflight_interface.as_str() {
+                "suggest" => PreflightInterface::Suggest,
+                _ => PreflightInterface::Set,
+            },
             standby: if self.use_standby { Standby::Replace } else { Standby::Wait },
             on_hang: if restarts { OnHang::Restart } else { OnHang::Tell },
             hang_after: restarts.then_some(Seconds(self.hang_after)),

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use crate::Finding;
 use crate::nodes::survey::Survey;
 
+pub use interfaces::interfaces;
 pub use versions::{Difference, differences};
 
 /// Everything that is to be said of several nodes, the most basic first.

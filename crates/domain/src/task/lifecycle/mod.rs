@@ -61,6 +61,12 @@ pub enum TaskInput {
         node: NodeRank,
         event: Box<RunEvent>,
     },
+    /// The nodes of this launch have found over which interface they reach each other.
+    InterfacesFound {
+        /// Each node's own, in the order of nodes.
+        interfaces: Vec<String>,
+        text: Text,
+    },
     /// An agent could not start its part.
     LaunchFailed {
         node: NodeRank,

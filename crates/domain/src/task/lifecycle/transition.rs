@@ -38,6 +38,7 @@ impl Transition<'_> {
             // A result that the journal has told as well is known.
             TaskInput::Ended { node, event } if !self.task.phase.is_final() => self.read(node, *event),
             TaskInput::Ended { .. } => {}
+            TaskInput::InterfacesFound { interfaces, text } => self.interfaces_found(interfaces, text),
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
             TaskInput::Gone { node, lease, in_order } => self.gone(node, lease, in_order),
             TaskInput::NodeLost { node } => self.node_lost(node),
@@ -126,6 +127,7 @@ impl Transition<'_> {
                 node_rank: node.node_rank,
                 incarnation: 0,
                 state: NodeRunState::Waiting,
+                interface: None,
             })
             .collect();
         self.task.rank_map = Some(rank_map);
@@ -168,7 +170,20 @@ impl Transition<'_> {
         for node in &mut self.task.nodes {
             node.incarnation = 1;
             node.state = if node.node_rank.0 == 0 { NodeRunState::Wanted } else { NodeRunState::Waiting };
+            node.interface = None;
         }
+    }
+
+    /// What is started from now on goes by it.
+    fn interfaces_found(&mut self, interfaces: Vec<String>, text: Text) {
+        let is_known = self.task.nodes.iter().map(|node| node.interface.as_ref()).eq(interfaces.iter().map(Some));
+        if is_known || interfaces.len() != self.task.nodes.len() || !self.task.phase.waits_for_launch() {
+            return;
+        }
+        for (node, interface) in self.task.nodes.iter_mut().zip(interfaces) {
+            node.interface = Some(interface);
+        }
+        self.note("preflight.interface", text);
     }
 
     /// Takes up the launch that runs. What is known of the other nodes is of the launch before, so that something of them

@@ -143,5 +143,6 @@ fn node_wish(turn: &NodeTurn<'_>) -> NodeWish {
         state: turn.node.state,
         wish: turn.word().to_owned(),
         text: turn.text(),
+        interface: turn.node.interface.clone(),
     }
 }

@@ -174,6 +174,7 @@ fn node(node: &NodeRun) -> v1::TaskNode {
         node_rank: node.node_rank.0,
         incarnation: node.incarnation,
         state: node.state,
+        interface: node.interface.clone(),
     }
 }
 

@@ -50,6 +50,16 @@ function asked(mode: Task['spec']['launchMode'], w: Words): string | null {
   return [each, gpuType, zone, ...pairs].filter(Boolean).join(' · ');
 }
 
+/** What a preflight has found and set for the ranks of each node: once, where all have the same. */
+function interfaces(nodes: Task['nodes']): string | null {
+  const set = nodes.flatMap(({ name, interface: its }) => (its ? [{ name, its }] : []));
+  const [first] = set;
+  if (!first) return null;
+  return set.every(({ its }) => its === first.its)
+    ? first.its
+    : set.map(({ name, its }) => `${name} ${its}`).join(', ');
+}
+
 /** What the task is, once and for all. */
 export function Facts({ task }: { task: Task }) {
   const { w, date, number, duration } = useWords();
@@ -66,6 +76,7 @@ export function Facts({ task }: { task: Task }) {
     [w.task.nodes, places.nodes],
     [w.task.world, places.world],
     [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
+    [w.task.interface, interfaces(task.nodes)],
     [w.task.dataset, spec.dataset ? <DatasetLink key="dataset" {...spec.dataset} /> : null],
     [w.task.model, spec.modelId ? <ModelLink key="model" id={spec.modelId} /> : null],
     [w.task.source, source],

@@ -9,7 +9,14 @@ fn a_launch_after_a_restore_has_a_name_of_its_own_and_those_that_were_lost_are_s
     use crate::ids::Generation;
     let mut task = Play::new(1).task;
     let (environment, name) = (EnvironmentId::from("env-001"), "gn1".to_owned());
-    let node = NodeRun { environment, name, node_rank: NodeRank(0), incarnation: 1, state: NodeRunState::Wanted };
+    let node = NodeRun {
+        environment,
+        name,
+        node_rank: NodeRank(0),
+        incarnation: 1,
+        state: NodeRunState::Wanted,
+        interface: None,
+    };
     (task.generation, task.nodes) = (Generation(3), vec![node]);
     let mut history = History::default();
     task.pass_over_lost_launches(Generation(2), &history);
@@ -19,6 +26,32 @@ fn a_launch_after_a_restore_has_a_name_of_its_own_and_those_that_were_lost_are_s
     assert_eq!(task.generation, Generation(10_000));
     let origin = |text: &str| history.origin(&text.parse().unwrap(), &[], Some(&task), last);
     assert_eq!((origin("task-1-g2-n0-i1"), origin("task-1-g3-n0-i1")), (Origin::Past, Origin::Stray));
+}
+
+/// Each launch is checked for itself: another node may be in it, or another cable.
+#[test]
+fn interfaces_that_a_preflight_finds_are_told_once_and_hold_for_their_launch() {
+    let mut play = Play::new(1);
+    play.placed();
+    let found = |names: [&str; 3]| TaskInput::InterfacesFound {
+        interfaces: names.map(str::to_owned).into(),
+        text: Text::new("网卡", "interfaces"),
+    };
+    let set = |play: &Play| play.task.nodes.iter().filter_map(|it| it.interface.clone()).collect::<Vec<_>>().join(" ");
+    play.play(found(["eth1", "ens5", "eth1"])).play(found(["eth1", "ens5", "eth1"]));
+    assert_eq!(set(&play), "eth1 ens5 eth1");
+    let told = play.kinds.iter().filter(|kind| **kind == "preflight.interface").count();
+    assert_eq!(told, 1, "{:?}", play.kinds);
+    play.run_started(0).run_started(1).run_started(2).attempt_started(1);
+    assert_eq!(play.task.phase, TaskPhase::Running);
+    play.play(found(["eth0", "eth0", "eth0"]));
+    assert_eq!(set(&play), "eth1 ens5 eth1", "what runs stays");
+    let mut again = Play::new(1);
+    again.placed().play(found(["eth1", "eth1", "eth1"])).run_started(0).attempt_started(1);
+    again.gone(0).gone(1).gone(2);
+    again.now += 3_600_000;
+    again.play(TaskInput::TimePassed);
+    assert_eq!((again.task.generation.0, set(&again).as_str()), (2, ""));
 }
 
 fn hang(ranks: Vec<u32>) -> RunEvent {
