@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Fleet, Place, Run, eventually, signal};
+use crate::support::{Ended, Fleet, Place, Run, eventually, signal};
 
 /// The first attempt would go on for ever, the next one ends at once.
 const UNTIL_RESTARTED: &str = "echo \"attempt $FERMI_ATTEMPT\"; [ $FERMI_ATTEMPT -gt 1 ] || sleep 600";
@@ -68,25 +68,43 @@ fn keepers_of_the_second_node(place: &Place) -> [i32; 2] {
     })
 }
 
-/// As a machine that sleeps: neither keeper can let the other one go on. What the first node has sent meanwhile is read before
-/// the end of its link.
-#[test]
-fn a_node_that_stood_still_for_too_long_comes_back_for_the_next_attempt() {
-    let place = Place::new();
+/// How both nodes of a run of fixed size end whose second one stands still for longer than it may, as a machine that sleeps:
+/// neither keeper can let the other one go on. What the first node has sent meanwhile is read before the end of its link.
+fn one_stands_still(place: &Place, port: &str, max_restarts: &str) -> [Ended; 2] {
     let node = |rank: &str| {
-        let options = ["--nnodes", "2", "--node-rank", rank, "--master-addr", "127.0.0.1", "--master-port", "29874"];
-        let rest = ["--rdzv-secret", "s", "--node-lost-after", "2", "--max-restarts", "2", "-n", "1", "--no-python"];
-        let words = options.iter().chain(&rest).copied().chain(["/bin/sh", "-c", UNTIL_RESTARTED]);
-        Run::start(&mut place.run(words))
+        let options = ["--nnodes", "2", "--node-rank", rank, "--master-addr", "127.0.0.1", "--master-port", port];
+        let rest = ["--rdzv-secret", "s", "--node-lost-after", "4", "--max-restarts", max_restarts, "-n", "1"];
+        let script = ["--no-python", "/bin/sh", "-c", UNTIL_RESTARTED];
+        Run::start(&mut place.run(options.iter().chain(&rest).chain(&script)))
     };
     let (first, second) = (node("0"), node("1"));
     first.says("attempt 1");
-    let keepers = keepers_of_the_second_node(&place);
+    let keepers = keepers_of_the_second_node(place);
     keepers.iter().for_each(|keeper| signal(*keeper, libc::SIGSTOP));
     first.says("is lost");
     keepers.iter().for_each(|keeper| signal(*keeper, libc::SIGCONT));
-    second.ended().expect(0).says(&["nothing was heard of the first node for too long", "connecting again"]);
-    first.ended().expect(0);
+    let second = second.ended();
+    [first.ended(), second]
+}
+
+#[test]
+fn a_node_that_stood_still_for_too_long_comes_back_for_the_next_attempt() {
+    let place = Place::new();
+    let [first, second] = one_stands_still(&place, "29874", "2");
+    second.expect(0).says(&["this node stood still for", "this node's ranks were ended, connecting again"]);
+    first.expect(0);
+    place.assert_empty();
+}
+
+#[test]
+fn a_node_that_stood_still_where_nothing_restarts_blames_nobody_else() {
+    let place = Place::new();
+    let [first, second] = one_stands_still(&place, "29875", "0");
+    let second = second.expect(1);
+    let said: String = second.err().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("this node stood still for") && said.contains("was given up by the others"), "{said}");
+    assert!(!said.contains("127.0.0.1 was lost") && !said.contains("supervisor"), "{said}");
+    first.expect(1);
     place.assert_empty();
 }
 

@@ -123,7 +123,7 @@ fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeB
 #[derive(Debug)]
 enum CoordinatorRole {
     Here(Box<CoordinatorDriver>),
-    Elsewhere(FollowerNode),
+    Elsewhere(Box<FollowerNode>),
     /// Not yet, or not any more.
     None,
 }
@@ -192,7 +192,7 @@ impl EventLoop {
                 Ok(lease) => self.role = CoordinatorRole::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
                 Err(LeaseError::Taken { port, by_run: true, .. }) if bundle.may_follow() => {
                     self.node.executor.bundle.follow(port);
-                    self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
+                    self.role = CoordinatorRole::Elsewhere(Box::new(FollowerNode::new(&self.node)?));
                 }
                 Err(error) => {
                     let error = if bundle.others_come() { error.agreed() } else { error };
@@ -203,7 +203,7 @@ impl EventLoop {
                 }
             }
         } else {
-            self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
+            self.role = CoordinatorRole::Elsewhere(Box::new(FollowerNode::new(&self.node)?));
         }
         self.leave_note();
         let bundle = self.node.bundle();

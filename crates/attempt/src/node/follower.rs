@@ -1,33 +1,28 @@
 //! A node whose coordinator is elsewhere: it comes, obeys, reports, and when the coordinator is gone it ends its ranks.
 
+mod joining;
 mod not_joined;
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fermi_domain::contract;
+use fermi_domain::healing::standstill::Standstill;
 use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::lease;
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use not_joined::{cut_off, no_more, why_not_joined};
+use joining::{Join, JoinNews, SeenRun};
+use not_joined::cut_off;
 
 use super::local_node::Node;
-use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
 use crate::frame_signature::ForgedFrame;
-use crate::link::{self, JoinError, Link};
+use crate::link::{self, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 use fermi_domain::event::{Outcome, RunEvent};
 
-/// Nodes that are started together meet within milliseconds; a first node that is late is not hammered.
-const FIRST_RETRY_AFTER: Duration = Duration::from_millis(2);
-const RETRY_EVERY: Duration = Duration::from_millis(200);
-const REMIND_EVERY: Duration = Duration::from_secs(5);
-/// A run that was under way and at whose port nobody listens for so long is over: between two attempts less time passes.
-const OVER_AFTER: Duration = Duration::from_secs(90);
+/// What looks around several times a second and has not done so for that long stood still.
+const STANDS_STILL_FROM_MS: u64 = 1_500;
 /// How long the coordinator's machine has to take the word that nothing is left here.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
@@ -39,6 +34,10 @@ pub struct FollowerNode {
     /// When that was sent of which is known that the coordinator has heard it, by the clock that goes on while the machine
     /// sleeps.
     heard_there_ms: u64,
+    /// When this process last looked around, by that clock too.
+    looked_ms: u64,
+    /// For how long it had not, the last time that this was long.
+    stood_still_ms: u64,
     over: bool,
 }
 
@@ -56,9 +55,11 @@ enum State {
 impl FollowerNode {
     pub fn new(node: &Node) -> std::io::Result<Self> {
         Ok(Self {
-            state: State::Joining(Join::start(node)?),
+            state: State::Joining(Join::start(node, SeenRun::default())?),
             pinged: None,
             heard_there_ms: lease::boot_ms(),
+            looked_ms: lease::boot_ms(),
+            stood_still_ms: 0,
             over: false,
         })
     }
@@ -70,7 +71,7 @@ impl FollowerNode {
     /// Readable when there is news of the coordinator.
     pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.state {
-            State::Joining(join) => Some(join.bell.as_fd()),
+            State::Joining(join) => Some(join.as_fd()),
             State::Linked(link) => Some(link.as_fd()),
             State::Clearing { .. } | State::Gone => None,
         }
@@ -130,6 +131,11 @@ impl FollowerNode {
 
     /// One look at everything outside: the link, ranks, time.
     pub fn turn(&mut self, is_ready: bool, node: &mut Node) {
+        let now_ms = lease::boot_ms();
+        let unlooked_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
+        if unlooked_ms >= STANDS_STILL_FROM_MS {
+            self.stood_still_ms = unlooked_ms;
+        }
         match &self.state {
             State::Joining(_) => self.take_join_news(node),
             State::Linked(_) if is_ready => self.serve_link(node),
@@ -214,6 +220,9 @@ impl FollowerNode {
                 }
                 NodeCommand::Pong { sent_ms } => {
                     self.heard_there_ms = self.heard_there_ms.max(sent_ms);
+                    if sent_ms >= self.looked_ms {
+                        self.stood_still_ms = 0;
+                    }
                     renew_lease(sent_ms, node);
                 }
                 _ => {}
@@ -259,7 +268,9 @@ impl FollowerNode {
             self.give_up_coordinator(node);
             return;
         }
-        node.record(RunEvent::Waiting { text: cut_off(is_nothing_left) });
+        let still = self.standstill(node).filter(|_| is_nothing_left);
+        let text = still.map_or_else(|| cut_off(is_nothing_left), Standstill::connects_again);
+        node.record(RunEvent::Waiting { text });
         if is_nothing_left {
             self.join_again(node);
         } else {
@@ -278,15 +289,26 @@ impl FollowerNode {
     }
 
     fn join_again(&mut self, node: &mut Node) {
-        match Join::start(node) {
+        self.stood_still_ms = 0;
+        // It has been a part of the run: one that answers no more is over, or about to restart.
+        let seen = SeenRun::of(&node.bundle().gathering.run);
+        match Join::start(node, seen) {
             Ok(join) => self.state = State::Joining(join),
             Err(_) => self.coordinator_lost(node),
         }
     }
 
     fn give_up_coordinator(&mut self, node: &mut Node) {
-        let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
-        self.end(Outcome::Failed, Verdict::of(lost), node);
+        let verdict = match self.standstill(node) {
+            Some(still) => still.verdict(&node.bundle().node_name),
+            None => Verdict::of(VerdictKind::NodeLost { node: node.bundle().master_addr.clone() }),
+        };
+        self.end(Outcome::Failed, verdict, node);
+    }
+
+    /// What has made this node silent, where it was the node itself.
+    fn standstill(&self, node: &Node) -> Option<Standstill> {
+        Standstill::of(self.stood_still_ms, node.bundle().gathering.node_lost_after_ms)
     }
 
     fn coordinator_lost(&mut self, node: &mut Node) {
@@ -318,183 +340,5 @@ fn master_port(node: &Node) -> u16 {
     match node.bundle().master_port {
         crate::bundle::MasterPort::Exactly(port) | crate::bundle::MasterPort::Elsewhere(port) => port,
         crate::bundle::MasterPort::Any => crate::port::FIRST,
-    }
-}
-
-/// What came of a try to join.
-#[derive(Debug)]
-enum JoinNews {
-    Waiting(Text),
-    Joined(Link),
-    Refused(JoinRefusal),
-    /// With what its user would set differently.
-    GaveUp(Text, Vec<Setting>),
-}
-
-/// A thread that tries to join until it is let in: connecting blocks, and the event loop must not.
-#[derive(Debug)]
-struct Join {
-    news: Receiver<JoinNews>,
-    bell: Arc<EventFd>,
-}
-
-impl Join {
-    fn start(node: &Node) -> std::io::Result<Self> {
-        let (send, news) = channel();
-        let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-        let greeting = Greeting::of(node.bundle());
-        let secret = node.bundle().gathering.secret.clone();
-        let (address, port) = (node.bundle().master_addr.clone(), master_port(node));
-        let deadline = Instant::now() + Duration::from_millis(node.bundle().gathering.join_timeout_ms);
-        let ring = bell.clone();
-        std::thread::Builder::new().name("join".into()).stack_size(256 * 1024).spawn(move || {
-            let try_once = || link::join(&address, port, &greeting, &secret);
-            join(&address, port, try_once, (deadline, OVER_AFTER), |news| {
-                let heard = send.send(news).is_ok();
-                let _ = ring.write(1);
-                heard
-            });
-        })?;
-        Ok(Self { news, bell })
-    }
-
-    fn news(&self) -> Option<JoinNews> {
-        let _ = self.bell.read();
-        self.news.try_recv().ok()
-    }
-}
-
-fn join(
-    address: &str,
-    port: u16,
-    try_once: impl Fn() -> Result<Link, JoinError>,
-    (deadline, over_after): (Instant, Duration),
-    mut tell: impl FnMut(JoinNews) -> bool,
-) {
-    let mut reminded = Some(Instant::now());
-    let mut pause = FIRST_RETRY_AFTER;
-    let mut seen = SeenRun::default();
-    loop {
-        let error = match try_once() {
-            Ok(link) => {
-                tell(JoinNews::Joined(link));
-                return;
-            }
-            Err(JoinError::Refused(refusal)) => {
-                tell(JoinNews::Refused(refusal));
-                return;
-            }
-            Err(error) => error,
-        };
-        let was_gone = seen.gone_for().is_some();
-        seen.look(&error);
-        let text = match (&seen.under_way, seen.gone_for()) {
-            (Some(run), Some(gone)) => no_more(&contract::endpoint(address, port), run, gone >= over_after),
-            _ => why_not_joined(address, port, &error),
-        };
-        if !was_gone && seen.gone_for().is_some() {
-            reminded = None;
-        }
-        // Another try would end in the same way.
-        let final_settings = match error {
-            _ if seen.gone_for().is_some_and(|gone| gone >= over_after) => Some(Vec::new()),
-            JoinError::Unproven { .. } => Some(vec![Setting::RendezvousSecret]),
-            JoinError::GreetingTooLong { .. } => Some(vec![Setting::RendezvousId]),
-            _ => (Instant::now() >= deadline).then(|| vec![Setting::MasterAddress, Setting::MasterPort]),
-        };
-        if let Some(settings) = final_settings {
-            tell(JoinNews::GaveUp(text, settings));
-            return;
-        }
-        if reminded.is_none_or(|reminded| reminded.elapsed() >= REMIND_EVERY) {
-            reminded = Some(Instant::now());
-            if !tell(JoinNews::Waiting(text)) {
-                return;
-            }
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(RETRY_EVERY);
-    }
-}
-
-/// What a node that comes late has seen of the run.
-#[derive(Debug, Default)]
-struct SeenRun {
-    /// The run that has said that it is under way.
-    under_way: Option<String>,
-    /// Since when nobody listens there any more.
-    gone_since: Option<Instant>,
-}
-
-impl SeenRun {
-    fn look(&mut self, error: &JoinError) {
-        match error {
-            JoinError::UnderWay { run } => *self = Self { under_way: Some(run.clone()), gone_since: None },
-            JoinError::Unreachable { source, .. } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
-                if self.under_way.is_some() {
-                    self.gone_since.get_or_insert_with(Instant::now);
-                }
-            }
-            _ => self.gone_since = None,
-        }
-    }
-
-    fn gone_for(&self) -> Option<Duration> {
-        self.gone_since.map(|since| since.elapsed())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    /// What a node says that finds these in turn, the last one again and again.
-    fn told(errors: &[fn() -> JoinError], over_after: Duration) -> Vec<JoinNews> {
-        let turn = Cell::new(0);
-        let try_once = || {
-            let at = turn.replace(turn.get() + 1);
-            Err(errors[at.min(errors.len() - 1)]())
-        };
-        let mut said = Vec::new();
-        let deadline = Instant::now() + Duration::from_secs(60);
-        join("gn6", 29_500, try_once, (deadline, over_after), |news| {
-            said.push(news);
-            said.len() < 2
-        });
-        said
-    }
-
-    fn under_way() -> JoinError {
-        JoinError::UnderWay { run: "job".to_owned() }
-    }
-
-    fn refused() -> JoinError {
-        JoinError::Unreachable {
-            tried: "10.0.0.1:29500".to_owned(),
-            source: std::io::ErrorKind::ConnectionRefused.into(),
-        }
-    }
-
-    #[test]
-    fn a_late_node_is_told_at_once_that_the_run_no_longer_answers_and_ends_when_it_is_over() {
-        let said = told(&[under_way, refused], Duration::from_millis(20));
-        let [JoinNews::Waiting(first), JoinNews::GaveUp(last, settings)] = said.as_slice() else { panic!("{said:?}") };
-        assert_eq!(first.en, "the run 'job' at gn6:29500 no longer answers: it is over, or about to restart");
-        assert_eq!(last.en, "the run 'job' at gn6:29500 is over; this node was not taken in");
-        assert!(settings.is_empty());
-    }
-
-    #[test]
-    fn a_run_that_answers_again_is_not_over() {
-        let mut seen = SeenRun::default();
-        seen.look(&refused());
-        assert_eq!(seen.gone_for(), None, "nothing was seen of it yet");
-        seen.look(&under_way());
-        seen.look(&refused());
-        assert!(seen.gone_for().is_some());
-        seen.look(&under_way());
-        assert_eq!(seen.gone_for(), None);
     }
 }
