@@ -42,6 +42,40 @@ fn a_task_is_created_followed_and_read_by_the_command_line() {
 }
 
 #[test]
+fn what_has_not_begun_is_told_with_what_there_is() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    let create = |name: &str, rest: &[&str]| {
+        let words = ["task", "create", "--name", name, "--env", "gn6", "--framework", "command", "--max-restarts", "1"];
+        assert_eq!(fermi(&fleet, &[&words[..], &["--"], rest].concat()).code(), Some(0));
+    };
+    create("runs", &["sh", "-c", "echo up; sleep 1000"]);
+    fleet.says("task-1", 1, 0, "up");
+    fleet.started("task-1", 1, 0);
+    create("waits", &["true"]);
+    for (words, code, said) in [
+        (
+            &["launch", "waits"][..],
+            3,
+            "task-2 has not been launched yet\n\nhint: fermi task explain task-2 says what it waits for",
+        ),
+        (&["launch", "waits", "--attempt", "1"], 3, "task-2 has not been launched yet"),
+        (
+            &["launch", "runs", "--attempt", "2"],
+            3,
+            "attempt 2 of task-1 has not begun\n\nhint: attempt 1 is its only one",
+        ),
+        (&["logs", "runs", "--attempt", "2"], 0, "nothing was written: attempt 2 of task-1 has not begun"),
+    ] {
+        let told = fermi(&fleet, &[&["task"], words].concat());
+        assert!(told.code() == Some(code) && told.err().contains(said), "{words:?}: {}", told.err());
+    }
+    for id in ["task-2", "task-1"] {
+        assert_eq!(fermi(&fleet, &["task", "stop", id]).code(), Some(0));
+    }
+    fleet.task_is("task-1", "stopped");
+}
+
+#[test]
 fn a_task_is_called_by_id_number_name_or_last() {
     let fleet = Fleet::of(&[("gn6", 1)]);
     for name in ["heal", "heal", "other"] {

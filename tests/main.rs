@@ -33,6 +33,7 @@ mod fleet_fence;
 mod fleet_groups;
 mod fleet_hangs;
 mod fleet_kills;
+mod fleet_logs;
 mod fleet_schema;
 mod floods;
 mod full_disks;

@@ -254,13 +254,16 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
 
 /// The client's words for a connection that failed.
 fn in_chinese(said: &str) -> Cow<'static, str> {
-    const KNOWN: [(&str, &str); 6] = [
+    const KNOWN: [(&str, &str); 9] = [
         ("connection refused", "连接被拒绝"),
         ("the connection was cut", "连接被中断"),
         ("no route to it", "网络不可达"),
         ("no connection in time", "连接超时"),
         ("the host is not known", "查不到该主机名"),
         ("no connection", "没有连接"),
+        ("a proxy before it answers HTTP 502", "其前的代理回答 HTTP 502"),
+        ("a proxy before it answers HTTP 503", "其前的代理回答 HTTP 503"),
+        ("a proxy before it answers HTTP 504", "其前的代理回答 HTTP 504"),
     ];
     let known = KNOWN.iter().find(|(english, _)| *english == said);
     known.map_or_else(|| reason::of_said(said).zh, |(_, chinese)| Cow::Borrowed(*chinese))

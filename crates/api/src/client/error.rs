@@ -79,6 +79,13 @@ impl ClientError {
 
     /// An error that came without our envelope, from a proxy perhaps.
     pub(super) fn of_plain(server: &ServerAddress, code: u16, body: &[u8]) -> Self {
+        // What a proxy says whose server is away: it may be there a moment later.
+        if matches!(code, 502..=504) {
+            return Self::Unreachable {
+                server: server.to_string(),
+                reason: format!("a proxy before it answers HTTP {code}"),
+            };
+        }
         let text = String::from_utf8_lossy(body);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let first: String = first.chars().take(200).collect();
@@ -110,5 +117,22 @@ fn plain(error: &io::Error) -> String {
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => "the connection was cut".to_owned(),
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => "no route to it".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_whose_server_is_away_may_pass() {
+        let server: ServerAddress = "http://127.0.0.1:7070".parse().unwrap();
+        let told = |code| ClientError::of_plain(&server, code, b"<html>nothing here</html>");
+        assert!((502..=504).all(|code| told(code).may_pass()));
+        assert_eq!(
+            told(502).to_string(),
+            "the server http://127.0.0.1:7070 cannot be reached: a proxy before it answers HTTP 502"
+        );
+        assert!(!told(404).may_pass() && !told(500).may_pass());
     }
 }

@@ -38,6 +38,8 @@ pub enum Moment {
 pub struct Follower {
     client: Client,
     path: String,
+    /// What is asked for instead when it is opened again and no cursor says where.
+    path_again: Option<String>,
     cursor: Option<String>,
     open: Option<BufReader<Box<dyn Read>>>,
     /// Since when there is no connection.
@@ -53,7 +55,12 @@ impl std::fmt::Debug for Follower {
 
 impl Follower {
     pub(super) fn new(client: Client, path: String, cursor: Option<String>) -> Self {
-        Self { client, path, cursor, open: None, lost: None, wait: FIRST_WAIT }
+        Self { client, path, path_again: None, cursor, open: None, lost: None, wait: FIRST_WAIT }
+    }
+
+    /// Asks for this when the stream is opened again and the server has named no cursor.
+    pub(super) fn again_by(self, path: String) -> Self {
+        Self { path_again: Some(path), ..self }
     }
 
     /// Where the stream would be taken up again.
@@ -114,7 +121,8 @@ impl Follower {
         if let Some(cursor) = &self.cursor {
             headers.push((header::HeaderName::from_static("last-event-id"), cursor.clone()));
         }
-        let response = self.client.open_stream(&self.path, &headers, SILENCE)?;
+        let again = self.path_again.as_ref().filter(|_| self.lost.is_some() && self.cursor.is_none());
+        let response = self.client.open_stream(again.unwrap_or(&self.path), &headers, SILENCE)?;
         if response.status().as_u16() >= 400 {
             return Err(match self.client.open::<serde_json::Value>(response) {
                 Err(error) => error,

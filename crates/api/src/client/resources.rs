@@ -224,9 +224,13 @@ impl Client {
         Ok(())
     }
 
-    /// Everything that ranks write from now on, and before that what the query asks for.
+    /// Everything that ranks write from now on, and before that what the query asks for. Of many streams the server does not say
+    /// where one reads on: opened again it begins with the last line of each, and what came before that is
+    /// [`Client::logs_from`]'s.
     pub fn follow_logs(&self, id: &str, query: &LogQuery) -> Follower {
-        self.follow(&task_path(id, "/logs"), &query.query(), None)
+        let path = task_path(id, "/logs");
+        let again = LogQuery { tail: Some(1), ..query.clone() }.query();
+        self.follow(&path, &query.query(), None).again_by(format!("{path}{again}"))
     }
 
     /// What happens to a task, from its beginning.

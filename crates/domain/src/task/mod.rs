@@ -10,7 +10,7 @@ mod spec;
 pub use lifecycle::{
     DesiredState, EventDetail, EventText, PhaseChange, Release, SilentMachine, TaskEnd, TaskInput, waits_for_machine,
 };
-pub use part::MissingPart;
+pub use part::{MissingPart, NotLaunched};
 pub use record::{
     AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,
     StopIntent, Task, ToldEnd,

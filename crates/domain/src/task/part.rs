@@ -29,6 +29,60 @@ impl Task {
     }
 }
 
+/// An attempt that has not begun, of whoever asks for what it has brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotLaunched {
+    task: String,
+    /// The one that was named.
+    attempt: Option<u32>,
+    newest: u32,
+    /// Whether it will never begin.
+    is_over: bool,
+}
+
+impl NotLaunched {
+    /// Of a task that has had `newest` attempts so far; none where the one that is meant has begun.
+    pub fn of(task: &str, attempt: Option<u32>, newest: u32, is_over: bool) -> Option<Self> {
+        let is_meant = attempt.unwrap_or(1) > newest;
+        is_meant.then(|| Self { task: task.to_owned(), attempt, newest, is_over })
+    }
+
+    pub fn text(&self) -> Text {
+        let Self { task, attempt, newest, is_over } = self;
+        match attempt.filter(|_| *newest > 0) {
+            Some(attempt) => Text::new(
+                format!("{task} 的第 {attempt} 次启动还没有开始"),
+                format!("attempt {attempt} of {task} has not begun"),
+            ),
+            None if *is_over => Text::new(format!("{task} 从未启动过"), format!("{task} was never launched")),
+            None => Text::new(format!("{task} 还没有启动过"), format!("{task} has not been launched yet")),
+        }
+    }
+
+    pub fn hint(&self) -> Hint {
+        let Self { task, newest, is_over, .. } = self;
+        match (newest, is_over) {
+            (0, false) => Hint::new("看它在等待什么", "see what it waits for").on_command_line(
+                format!("fermi task explain {task} 说明它在等待什么"),
+                format!("fermi task explain {task} says what it waits for"),
+            ),
+            (0, true) => Hint::new("看它为何结束", "see why it ended").on_command_line(
+                format!("fermi task explain {task} 说明它为何结束"),
+                format!("fermi task explain {task} says why it ended"),
+            ),
+            (newest, _) => attempts_so_far(*newest),
+        }
+    }
+}
+
+fn attempts_so_far(newest: u32) -> Hint {
+    match newest {
+        0 => Hint::new("它还没有启动过", "it has not been launched yet"),
+        1 => Hint::new("它只有第 1 次启动", "attempt 1 is its only one"),
+        newest => Hint::new(format!("它有第 1 至 {newest} 次启动"), format!("it has attempts 1 to {newest}")),
+    }
+}
+
 impl Explained for MissingPart {
     fn id(&self) -> &'static str {
         match self {
@@ -57,11 +111,7 @@ impl Explained for MissingPart {
 
     fn hint(&self) -> Option<Hint> {
         Some(match *self {
-            Self::Attempt { newest: 0, .. } => Hint::new("它还没有启动过", "it has not been launched yet"),
-            Self::Attempt { newest: 1, .. } => Hint::new("它只有第 1 次启动", "attempt 1 is its only one"),
-            Self::Attempt { newest, .. } => {
-                Hint::new(format!("它有第 1 至 {newest} 次启动"), format!("it has attempts 1 to {newest}"))
-            }
+            Self::Attempt { newest, .. } => attempts_so_far(newest),
             Self::Rank { ranks: 1, .. } => Hint::new("它只有 rank 0", "rank 0 is its only one"),
             Self::Rank { ranks, .. } => {
                 let last = ranks - 1;
@@ -125,5 +175,22 @@ mod tests {
         assert_eq!((told(&queued, Some(1), Some(99)), told(&queued, Some(2), None).is_some()), (None, true));
         let running = task(TaskPhase::Running, 1, 2);
         assert_eq!((told(&running, Some(2), Some(1)), told(&running, None, Some(2)).is_some()), (None, true));
+    }
+
+    #[test]
+    fn an_attempt_that_has_not_begun_is_told_with_what_there_is() {
+        let told = |attempt, newest, is_over| {
+            let told = NotLaunched::of("task-7", attempt, newest, is_over)?;
+            let hint = told.hint().spelled(crate::language::FrontEnd::CommandLine);
+            Some((told.text().en.into_owned(), hint.en.into_owned()))
+        };
+        let pair = |text: &str, hint: &str| Some((text.to_owned(), hint.to_owned()));
+        let waits = "fermi task explain task-7 says what it waits for";
+        assert_eq!(told(None, 0, false), pair("task-7 has not been launched yet", waits));
+        assert_eq!(told(Some(1), 0, false), pair("task-7 has not been launched yet", waits));
+        let ended = "fermi task explain task-7 says why it ended";
+        assert_eq!(told(None, 0, true), pair("task-7 was never launched", ended));
+        assert_eq!(told(Some(2), 1, false), pair("attempt 2 of task-7 has not begun", "attempt 1 is its only one"));
+        assert_eq!((told(None, 1, false), told(Some(2), 2, true)), (None, None));
     }
 }

@@ -1,23 +1,19 @@
 //! `fermi task logs`.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use fermi_api::client::{Client, ClientError, LogQuery, Moment};
-use fermi_api::v1::{LogPiece, Stream};
+use fermi_api::client::{Client, LogQuery};
+use fermi_api::v1::Stream;
 use fermi_domain::language::Text;
+use fermi_domain::task::NotLaunched;
 
-use super::heard::Heard;
-use super::{find, ranks, watch};
-use crate::commands::launch::lines::{Bars, Lines};
+use super::log_writer::Writer;
+use super::{find, follow, ranks};
+use crate::commands::launch::lines::Bars;
 use crate::commands::usage::Expected;
 use crate::connection::{CommandProblem, Outcome, ServerFlags};
 use crate::exit_code;
-use crate::speech::{self, Paint, pick};
-
-/// A line that is longer is shown in parts.
-const LONGEST_LINE: usize = 1 << 20;
+use crate::speech::{self, pick};
 
 /// What the ranks of a task wrote, each line with its [node:rank]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
@@ -67,7 +63,7 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
         return search(&client, flags, &task, text, &query);
     }
     if flags.follow {
-        return follow_as(&client, &task, &query, flags.rank.as_ref(), flags.json);
+        return follow::follow(&client, &task, &query, flags.rank.as_ref(), flags.json);
     }
     if flags.json {
         speech::print_json(&client.logs(&task, &query)?.raw);
@@ -77,15 +73,19 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
     client.read_logs(&task, &query, |piece| writer.take(&piece))?;
     writer.finish();
     if !writer.has_written {
-        say_why_nothing(&client, &task)?;
+        say_why_nothing(&client, &task, flags.attempt)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A silence without a reason looks like a mistake: the task may wait, or have ended before any rank began.
-fn say_why_nothing(client: &Client, task: &str) -> Result<(), CommandProblem> {
+fn say_why_nothing(client: &Client, task: &str, attempt: Option<u32>) -> Result<(), CommandProblem> {
     let explanation = client.explain(task)?.data;
-    speech::say(&format!("{}\n", nothing_written(&explanation.summary, task).in_language(speech::language())));
+    let newest = explanation.attempts.iter().map(|attempt| attempt.number).max().unwrap_or(0);
+    // Of a task that has not been launched the summary says more.
+    let to_come = NotLaunched::of(task, attempt, newest, explanation.status.is_final()).filter(|_| newest > 0);
+    let why = to_come.map_or(explanation.summary, |to_come| to_come.text());
+    speech::say(&format!("{}\n", nothing_written(&why, task).in_language(speech::language())));
     Ok(())
 }
 
@@ -122,158 +122,12 @@ fn search(client: &Client, flags: &LogsFlags, task: &str, text: &str, query: &Lo
     Ok(ExitCode::from(if found == 0 { exit_code::FAILED } else { exit_code::DONE }))
 }
 
-/// Shows everything until the task is over, then how it ended.
-pub fn follow(client: &Client, id: &str, query: &LogQuery) -> Outcome {
-    follow_as(client, id, query, None, false)
-}
-
-fn follow_as(client: &Client, id: &str, query: &LogQuery, ranks: Option<&Ranks>, json: bool) -> Outcome {
-    // A task that is not there is an answer before anything is opened.
-    client.task(id)?;
-    let mut writer = Writer::new(client, id, ranks.cloned(), Bars::NowAndThen);
-    let mut heard = Heard::default();
-    let mut stream = client.follow_logs(id, query);
-    let mut was_over = false;
-    while let Some(moment) = stream.next()? {
-        match moment {
-            Moment::Event { kind, data, .. } if kind == "log" || kind == "message" => {
-                let piece: LogPiece = serde_json::from_str(&data).map_err(|error| unreadable(client, &error))?;
-                if !writer.wants(piece.rank) {
-                    continue;
-                }
-                let came = (piece.offset, piece.next_offset);
-                let Some(news) = heard.news(piece) else { continue };
-                let is_heard = match json {
-                    // As the server has sent it, unless a part of it came before.
-                    true if came == (news.offset, news.next_offset) => speech::print(&format!("{data}\n")),
-                    true => speech::print(&format!("{}\n", serde_json::to_string(&news).unwrap_or_default())),
-                    false => writer.take(&news),
-                };
-                if !is_heard {
-                    return Ok(ExitCode::SUCCESS);
-                }
-            }
-            Moment::Event { .. } | Moment::Back => {}
-            // A stream that ends on a task that is over is at its end. One look may come before the last lines, the
-            // second one cannot.
-            Moment::Lost => {
-                let is_over = client.task(id).is_ok_and(|task| task.data.row.status.is_final());
-                if is_over && was_over {
-                    break;
-                }
-                was_over = is_over;
-            }
-        }
-    }
-    writer.finish();
-    let task = watch::until_over(client, id, None)?;
-    if json {
-        let is_good = task.row.status == fermi_domain::phase::TaskPhase::Succeeded;
-        return Ok(ExitCode::from(if is_good { exit_code::DONE } else { exit_code::FAILED }));
-    }
-    Ok(watch::end(&task))
-}
-
-fn unreadable(client: &Client, error: &serde_json::Error) -> CommandProblem {
-    ClientError::NotUnderstood { server: client.server().to_string(), reason: error.to_string() }.into()
-}
-
-/// Puts pieces together to lines and writes each behind its prefix.
-struct Writer<'a> {
-    client: &'a Client,
-    task: &'a str,
-    paint: Paint,
-    nodes: BTreeMap<u32, String>,
-    /// Of the attempt that is written.
-    lines: BTreeMap<(u32, Stream), Lines>,
-    bars: Bars,
-    attempt: u32,
-    ranks: Option<Ranks>,
-    has_written: bool,
-}
-
-impl<'a> Writer<'a> {
-    fn new(client: &'a Client, task: &'a str, ranks: Option<Ranks>, bars: Bars) -> Self {
-        let paint = Paint::for_stdout();
-        let (nodes, lines) = (BTreeMap::new(), BTreeMap::new());
-        Self { client, task, paint, ranks, nodes, lines, bars, attempt: 0, has_written: false }
-    }
-
-    fn wants(&self, rank: u32) -> bool {
-        self.ranks.as_ref().is_none_or(|ranks| ranks.has(rank))
-    }
-
-    /// False when the reader is gone.
-    fn take(&mut self, piece: &LogPiece) -> bool {
-        if !self.wants(piece.rank) {
-            return true;
-        }
-        if self.attempt != 0 && piece.attempt != self.attempt {
-            self.finish();
-            let text = format!("{} {}", pick("── 启动", "── attempt"), piece.attempt);
-            speech::say(&format!("{}\n", Paint::for_stderr().bold(&text)));
-        }
-        self.attempt = piece.attempt;
-        let key = (piece.rank, piece.stream);
-        let mut lines = match self.lines.remove(&key) {
-            Some(lines) => lines,
-            None => Lines::behind(self.prefix(piece.rank), self.bars, LONGEST_LINE),
-        };
-        // What stands for a range that was not kept ends the line before it.
-        let mut text = if piece.is_gap { lines.end() } else { Vec::new() };
-        text.append(&mut lines.take(piece.text.as_bytes(), Instant::now()));
-        self.lines.insert(key, lines);
-        self.write(&text)
-    }
-
-    fn write(&mut self, text: &[u8]) -> bool {
-        if text.is_empty() {
-            return true;
-        }
-        self.has_written = true;
-        speech::print(&String::from_utf8_lossy(text))
-    }
-
-    /// Writes a line that was found.
-    fn line(&mut self, rank: u32, line: &str) -> bool {
-        if !self.wants(rank) {
-            return true;
-        }
-        let mut lines = Lines::behind(self.prefix(rank), Bars::Last, LONGEST_LINE);
-        let mut text = lines.take(line.as_bytes(), Instant::now());
-        text.append(&mut lines.take(b"\n", Instant::now()));
-        self.write(&text)
-    }
-
-    fn prefix(&mut self, rank: u32) -> String {
-        let prefix = format!("[{}:{rank}]", self.node(rank));
-        format!("{} ", self.paint.nth(rank, &prefix))
-    }
-
-    fn node(&mut self, rank: u32) -> String {
-        if !self.nodes.contains_key(&rank)
-            && let Ok(answer) = self.client.ranks(self.task, None)
-        {
-            self.nodes = answer.data.items.into_iter().map(|rank| (rank.rank, rank.node)).collect();
-        }
-        // Asked once, whatever the answer was.
-        self.nodes.entry(rank).or_insert_with(|| "rank".to_owned()).clone()
-    }
-
-    /// Ends the lines that have begun.
-    fn finish(&mut self) {
-        for mut lines in std::mem::take(&mut self.lines).into_values() {
-            self.write(&lines.end());
-        }
-    }
-}
-
 /// Some ranks, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranks(Vec<(u32, u32)>);
 
 impl Ranks {
-    fn has(&self, rank: u32) -> bool {
+    pub fn has(&self, rank: u32) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&rank))
     }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fermi_api::client::{Client, LogQuery};
 
-use super::{logs, watch};
+use super::{follow, watch};
 use crate::connection::Outcome;
 
 /// The flags of a command that starts a task.
@@ -22,7 +22,7 @@ impl StayFlags {
     /// As long as was asked for.
     pub fn with(&self, client: &Client, task: &str) -> Outcome {
         if self.follow {
-            return logs::follow(client, task, &LogQuery::default());
+            return follow::follow(client, task, &LogQuery::default(), None, false);
         }
         if self.wait {
             return Ok(watch::end(&watch::until_over(client, task, None)?));

@@ -9,6 +9,7 @@ use fermi_domain::disk::GapReason;
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_domain::launch::{LONGEST_START_RECORD, StartRecord};
+use fermi_domain::task::NotLaunched;
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::show;
@@ -17,6 +18,9 @@ use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
 use crate::http::id::TaskPath;
 use crate::http::logs::blocking;
 use crate::http::params::Params;
+
+/// What the API calls it that nothing is there, whatever the reason.
+const NOT_KEPT: &str = "start_not_kept";
 
 /// What one rank of an attempt was really started with: command line, folder, variables, when, where, by which release.
 #[utoipa::path(get, path = "/api/v1/training-tasks/{id}/start", tag = "training-tasks",
@@ -34,7 +38,11 @@ pub async fn start(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let chunks = core.chunks().clone();
     let looked = tokio::task::spawn_blocking(move || look(&*chunks, &id, rank, attempt)).await;
     let Kept { attempts, record } = blocking(looked)?;
-    let record = record.map_err(NotKept::problem)?;
+    let record = record.map_err(|why| {
+        let is_over = task.phase.is_final();
+        let to_come = NotLaunched::of(task.id.as_str(), attempt, task.newest_attempt(), is_over);
+        to_come.filter(|_| why == NotKept::Nothing).map_or_else(|| why.problem(), |to_come| not_launched(&to_come))
+    })?;
     let start = RankStart::of(&record, rank, &task.spec).ok_or_else(|| NotKept::Nothing.problem())?;
     EnvelopeAnswer::ok(&RankStart { attempts, ..start })
 }
@@ -85,6 +93,10 @@ fn read(chunks: &dyn ChunkStore, name: &StreamName, length: u64) -> io::Result<R
     Ok(StartRecord::read(&json).filter(|record| record.of_node.attempt == name.attempt).ok_or(NotKept::Unreadable))
 }
 
+fn not_launched(to_come: &NotLaunched) -> ApiProblem {
+    ApiProblem::new(StatusCode::NOT_FOUND, NOT_KEPT, to_come.text()).hint(to_come.hint())
+}
+
 impl NotKept {
     fn problem(self) -> ApiProblem {
         let text = match self {
@@ -104,7 +116,7 @@ impl NotKept {
                 "what is kept of the start of this rank is not whole and cannot be read",
             ),
         };
-        ApiProblem::new(StatusCode::NOT_FOUND, "start_not_kept", text).hint(Text::new(
+        ApiProblem::new(StatusCode::NOT_FOUND, NOT_KEPT, text).hint(Text::new(
             "rank 启动后由节点上报，旧版本的 agent 不上报；与任务的日志一起保留和清理",
             "its node sends it once the rank runs, agents of older releases do not; it is kept as long as the logs of the task",
         ))
