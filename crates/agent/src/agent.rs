@@ -21,7 +21,7 @@ use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
-use fermi_process::last_word::LastWord;
+use fermi_process::last_word::{self, LastWord};
 use fermi_process::lease::{self, STACKS_ASKED, ServerLease};
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
@@ -504,8 +504,10 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 cluster.delete_run(&run);
             }
             AgentEffect::Send(mut message) => {
-                if let AgentMessage::Gone { run, streams_follow, ended, lease, in_order } = &mut message {
-                    match LastWord::of(&cluster.keepers_lock(run)) {
+                if let AgentMessage::Gone { run, streams_follow, ended, lease, in_order, not_started } = &mut message {
+                    let lock = cluster.keepers_lock(run);
+                    *not_started = last_word::not_started(&lock);
+                    match LastWord::of(&lock) {
                         Some(LastWord::InOrder) => *in_order = true,
                         Some(LastWord::LeaseEnded(holder)) => *lease = Some(holder),
                         None => {}

@@ -264,7 +264,7 @@ pub enum FoundRun {
 
 /// How it ended is read where it is sent.
 fn gone_message(run: RunKey, streams_follow: bool) -> AgentMessage {
-    AgentMessage::Gone { run, streams_follow, ended: None, lease: None, in_order: false }
+    AgentMessage::Gone { run, streams_follow, ended: None, lease: None, in_order: false, not_started: None }
 }
 
 #[cfg(test)]

@@ -71,6 +71,9 @@ pub enum AgentMessage {
         /// not say.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_order: bool,
+        /// Why its keepers could not start, where they could not; agents of older releases do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_started: Option<Text>,
     },
     /// What a node has found that was asked to look for a master.
     Probed {

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use fermi_process::warden::{self, LauncherDeath};
-use fermi_process::{lease, no_dump, sweep};
+use fermi_process::{last_word, lease, no_dump, sweep};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::waitpid;
@@ -17,7 +17,7 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::bundle::NodeBundle;
 use crate::frame::{self, Inbox, Reading, SupervisorOrder};
-use crate::node;
+use crate::node::{self, SupervisorError};
 use fermi_domain::event::Record;
 use fermi_domain::exit::Exit;
 use fermi_domain::verdict::LeaseHolder;
@@ -229,7 +229,18 @@ fn keep(
     last_word: Option<i32>,
     bundle: Option<NodeBundle>,
 ) -> io::Result<()> {
+    // Who is not there to hear it finds it beside the lock.
+    let leave_word = |error: &io::Error| {
+        if let Some(file) = last_word {
+            last_word::leave_not_started(file, &node::why_not_started(error));
+        }
+    };
     let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()], last_word)
-        .inspect_err(|error| node::tell_not_started(&control, error))?;
-    node::run(control, warden, on_launcher_death, bundle).map_err(io::Error::other)
+        .inspect_err(|error| node::tell_not_started(&control, error))
+        .inspect_err(leave_word)?;
+    let ran = node::run(control, warden, on_launcher_death, bundle);
+    if let Err(SupervisorError::Machine(error)) = &ran {
+        leave_word(error);
+    }
+    ran.map_err(io::Error::other)
 }

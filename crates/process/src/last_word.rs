@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use fermi_domain::language::Text;
 use fermi_domain::verdict::LeaseHolder;
 
 /// Why a warden has ended.
@@ -38,6 +39,26 @@ impl LastWord {
     }
 }
 
+/// What stands before the reason of keepers that could not start.
+const NOT_STARTED: &[u8] = b"not started ";
+/// A reason is no longer than this.
+const LONGEST_REASON: usize = 4 << 10;
+
+/// Leaves there why the keepers could not start; `file` is open for appending.
+pub fn leave_not_started(file: i32, why: &Text) {
+    let reason = serde_json::to_vec(why).unwrap_or_default();
+    let word = [NOT_STARTED, &reason, b"\n"].concat();
+    // SAFETY: the caller keeps the descriptor open. Without room the end goes unexplained.
+    unsafe { libc::write(file, word.as_ptr().cast(), word.len()) };
+}
+
+/// Why the keepers that were given this file could not start; none where they could.
+pub fn not_started(file: &Path) -> Option<Text> {
+    let mut said = Vec::new();
+    File::open(file).ok()?.take(LONGEST_REASON as u64).read_to_end(&mut said).ok()?;
+    serde_json::from_slice(said.trim_ascii().strip_prefix(NOT_STARTED)?).ok()
+}
+
 /// Takes the block of the disk in which the word will stand.
 pub fn reserve(file: &mut File) -> io::Result<()> {
     match file.metadata()?.len() {
@@ -49,6 +70,18 @@ pub fn reserve(file: &mut File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keepers_that_could_not_start_say_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("keepers.lock");
+        let mut opened = File::options().create(true).append(true).open(&file).unwrap();
+        reserve(&mut opened).unwrap();
+        assert_eq!(not_started(&file), None);
+        let why = Text::new("打开的文件过多", "too many open files");
+        leave_not_started(std::os::fd::AsRawFd::as_raw_fd(&opened), &why);
+        assert_eq!((not_started(&file), LastWord::of(&file)), (Some(why), None));
+    }
 
     #[test]
     fn a_word_is_read_where_room_was_taken_for_it_and_where_it_was_not() {

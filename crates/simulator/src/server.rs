@@ -239,7 +239,7 @@ impl Server {
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
         let (run, inputs, follow) = match message {
-            AgentMessage::Gone { run, lease, in_order, ended, streams_follow } => {
+            AgentMessage::Gone { run, lease, in_order, ended, streams_follow, not_started: _ } => {
                 let node = run.node_rank;
                 let ended = ended.map(|event| TaskInput::Ended { node, event });
                 (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect(), streams_follow)

@@ -30,5 +30,5 @@ mod start_up;
 mod step_watch;
 mod warden_watch;
 
-pub use event_loop::run;
-pub use not_started::tell as tell_not_started;
+pub use event_loop::{SupervisorError, run};
+pub use not_started::{tell as tell_not_started, why as why_not_started};

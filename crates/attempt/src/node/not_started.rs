@@ -4,15 +4,24 @@ use std::io;
 use std::os::unix::net::UnixStream;
 
 use fermi_domain::event::{self, Record, RunEvent};
-use fermi_domain::language::{Explained, FrontEnd, Hint, reason};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::clock;
 
 use crate::frame;
 
-/// What the machine has refused, and what to do.
+/// What the machine has refused.
+pub fn why(error: &io::Error) -> Text {
+    problem(error).text()
+}
+
+fn problem(error: &io::Error) -> RunProblem {
+    RunProblem::KeepersNotStarted { error: reason::of_io(error) }
+}
+
+/// The same, and what to do.
 pub fn refusal(error: &io::Error) -> RunEvent {
-    let problem = RunProblem::KeepersNotStarted { error: reason::of_io(error) };
+    let problem = problem(error);
     let message = problem.text();
     let hint = problem.hint().unwrap_or_else(|| Hint::from(message.clone()));
     RunEvent::Refused { message, hint: hint.spelled(FrontEnd::CommandLine), settings: Vec::new() }

@@ -320,9 +320,10 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
             let (node, message) = (failed.run.node_rank, failed.stored());
             (failed.run, vec![TaskInput::LaunchFailed { node, message }], Streams::Settled)
         }
-        AgentMessage::Gone { run, streams_follow, ended, lease, in_order } => {
+        AgentMessage::Gone { run, streams_follow, ended, lease, in_order, not_started } => {
             let node = run.node_rank;
             let ended = ended.map(|event| TaskInput::Ended { node, event });
+            let ended = not_started.map(|why| TaskInput::NotStarted { node, why }).or(ended);
             let streams = if streams_follow { Streams::Follow } else { Streams::Settled };
             (run, ended.into_iter().chain([TaskInput::Gone { node, lease, in_order }]).collect(), streams)
         }

@@ -72,6 +72,11 @@ pub enum TaskInput {
         node: NodeRank,
         message: StoredMessage,
     },
+    /// The keepers of a node's run could not start: nothing of it has begun there.
+    NotStarted {
+        node: NodeRank,
+        why: Text,
+    },
     /// No process of a node's run is left.
     Gone {
         node: NodeRank,

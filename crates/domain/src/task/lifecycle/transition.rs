@@ -40,6 +40,7 @@ impl Transition<'_> {
             TaskInput::Ended { .. } => {}
             TaskInput::InterfacesFound { interfaces, text } => self.interfaces_found(interfaces, text),
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
+            TaskInput::NotStarted { node, why } => self.not_started(node, &why),
             TaskInput::Gone { node, lease, in_order } => self.gone(node, lease, in_order),
             TaskInput::NodeLost { node } => self.node_lost(node),
             TaskInput::MovedOn { run } => self.moved_on(&run),
@@ -234,6 +235,20 @@ impl Transition<'_> {
             self.fail(Verdict::of(VerdictKind::LaunchRefused { reason, settings }));
         }
         self.requeue_when_swept();
+    }
+
+    /// Another try, or another machine, may do: it counts as a launch that was lost.
+    fn not_started(&mut self, node: NodeRank, why: &Text) {
+        let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
+        let name = run.name.clone();
+        let reason = Text::new(
+            format!("{name}：{}；检查该节点对进程数、打开文件数与内存的限制（ulimit -a）", why.zh),
+            format!("{name}: {}; check this node's limits on processes, open files and memory (ulimit -a)", why.en),
+        );
+        self.note("launch.failed", reason.clone());
+        if node.0 == 0 && !self.task.phase.is_final() && self.task.restart_at_ms.is_none() {
+            self.launch_lost(Verdict::of(VerdictKind::refused(reason)));
+        }
     }
 
     fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>, in_order: bool) {

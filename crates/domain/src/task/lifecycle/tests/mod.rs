@@ -275,6 +275,30 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
 }
 
 #[test]
+fn keepers_that_could_not_start_are_told_as_such_and_tried_again() {
+    let not_started = |node: u32| TaskInput::NotStarted {
+        node: NodeRank(node),
+        why: Text::new("打开的文件过多", "too many open files"),
+    };
+    let gone = |node: u32| TaskInput::gone(NodeRank(node));
+    let mut first = Play::running(1);
+    first.play(not_started(0)).play(gone(0)).play(not_started(0)).play(gone(0));
+    assert_eq!((first.task.phase, first.task.restarts_used), (TaskPhase::Restarting, 1));
+    let mut last = Play::running(0);
+    last.play(not_started(0)).play(gone(0));
+    assert_eq!(last.task.phase, TaskPhase::Failed);
+    let headline = last.task.verdict.as_ref().unwrap().headline();
+    assert!(
+        headline.en.starts_with("the launch was refused: a: too many open files; check this node's limits"),
+        "{headline:?}"
+    );
+    // The first node waits for another try of a member.
+    let mut member = Play::running(0);
+    member.play(not_started(1));
+    assert!(!member.task.phase.is_final());
+}
+
+#[test]
 fn a_node_that_its_lease_has_ended_is_not_told_as_a_supervisor_that_died() {
     let by_lease =
         |node: u32| TaskInput::Gone { node: NodeRank(node), lease: Some(LeaseHolder::Server), in_order: false };
