@@ -1,6 +1,7 @@
 //! The thread that serves a store at a port.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -24,6 +25,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 512;
 /// Room for an answer that is kept for the next one.
 const LARGEST_KEPT: usize = 64 * 1024;
+/// So much of answers to one client is gathered before it is sent.
+const MOST_AT_ONCE: usize = 64 * 1024;
 /// The keys of the poller that are no clients'.
 const BELL: u64 = 0;
 const LISTENER: u64 = 1;
@@ -71,7 +74,7 @@ impl StoreServer {
             poller,
             options,
             store: Store::default(),
-            clients: HashMap::new(),
+            clients: HashMap::default(),
             next: FIRST_CLIENT,
             chunk: Vec::new(),
             own: Vec::new(),
@@ -100,6 +103,29 @@ impl Drop for StoreServer {
     }
 }
 
+/// Clients are numbered by us: nobody chooses numbers that would meet in one place of the table.
+type OwnNumbers = BuildHasherDefault<OwnNumber>;
+
+#[derive(Debug, Default)]
+struct OwnNumber(u64);
+
+impl Hasher for OwnNumber {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    /// The table takes its places from the low bits and its marks from the highest.
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
 struct Server {
     bell: Arc<EventFd>,
     board: Arc<WaitBoard>,
@@ -108,7 +134,7 @@ struct Server {
     poller: Epoll,
     options: Options,
     store: Store,
-    clients: HashMap<u64, Connection>,
+    clients: HashMap<u64, Connection, OwnNumbers>,
     next: u64,
     chunk: Vec<u8>,
     /// What the client whose requests are read is answered.
@@ -220,9 +246,17 @@ impl Server {
             }
         }
         let Self { store, clients, gone, poller, own, .. } = self;
-        let mut done = 0;
-        while let Some((request, taken)) = Request::read(&inbox[done..]).ok()? {
-            own.clear();
+        let (mut done, mut is_client) = (0, true);
+        own.clear();
+        loop {
+            let (request, taken) = match Request::read(&inbox[done..]) {
+                Ok(Some(whole)) => whole,
+                Ok(None) => break,
+                Err(_) => {
+                    is_client = false;
+                    break;
+                }
+            };
             let mut answer = |to: u64, bytes: &[u8]| {
                 if to == key {
                     own.extend_from_slice(bytes);
@@ -230,19 +264,26 @@ impl Server {
                     send(other, to, bytes, poller, gone);
                 }
             };
-            store.take(key, &request, &mut answer).ok()?;
+            if store.take(key, &request, &mut answer).is_err() {
+                is_client = false;
+                break;
+            }
             done += taken;
-            if !own.is_empty() {
-                let client = clients.get_mut(&key)?;
-                if let Request::Ping { nonce } = request {
-                    client.process.get_or_insert(nonce);
-                }
-                send(client, key, own, poller, gone);
-                // An answer that was once large does not keep its room.
-                own.shrink_to(LARGEST_KEPT);
+            if let Request::Ping { nonce } = request {
+                clients.get_mut(&key)?.process.get_or_insert(nonce);
+            }
+            // What came at once is answered at once: a write costs more than all else.
+            if own.len() >= MOST_AT_ONCE {
+                send(clients.get_mut(&key)?, key, own, poller, gone);
+                own.clear();
             }
         }
-        Some(done)
+        if !own.is_empty() {
+            send(clients.get_mut(&key)?, key, own, poller, gone);
+            // An answer that was once large does not keep its room.
+            own.shrink_to(LARGEST_KEPT);
+        }
+        is_client.then_some(done)
     }
 
     fn flush(&mut self, key: u64) {

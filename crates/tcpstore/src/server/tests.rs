@@ -57,6 +57,24 @@ fn what_comes_byte_by_byte_or_all_at_once_is_the_same() {
 }
 
 #[test]
+fn many_commands_at_once_are_answered_in_their_order_up_to_one_that_is_none() {
+    let (_server, port) = server(Options::default());
+    let mut one = client(port);
+    let set = |key: &[u8], value: &[u8]| [&[1][..], &text(key), &text(value)].concat();
+    let get = |key: &[u8]| [&[3][..], &text(key)].concat();
+    let large = vec![7; 100 << 10];
+    let all = [set(b"/a", b"1"), get(b"/a"), set(b"/b", &large), get(b"/b"), get(b"/a"), get(b"/b")].concat();
+    one.write_all(&all).unwrap();
+    let expected = [text(b"1"), text(&large), text(b"1"), text(&large)].concat();
+    let mut answered = vec![0; expected.len()];
+    one.read_exact(&mut answered).unwrap();
+    assert!(answered == expected);
+    one.write_all(&[get(b"/a"), vec![200]].concat()).unwrap();
+    assert_eq!(heard::<9>(&mut one).to_vec(), text(b"1"));
+    assert!(matches!(one.read(&mut [0]), Ok(0) | Err(_)));
+}
+
+#[test]
 fn strangers_are_sent_away_and_frames_are_answered() {
     let (_server, port) = server(Options { answer_to_frames: b"busy".to_vec(), ..Options::default() });
     let mut all = Vec::new();
