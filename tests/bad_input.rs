@@ -322,7 +322,8 @@ fn help_is_in_the_language_of_the_locale() {
 #[test]
 fn output_that_cannot_be_written_is_said_and_fails() {
     let place = prepared();
-    for words in [&["--help"][..], &["run", "--dry-run", "good.py"], &["reference"], &["completions", "bash"]] {
+    let bench = ["bench", "collective", "-n", "1", "--max", "1KiB", "--transport", "tcp"];
+    for words in [&["--help"][..], &["run", "--dry-run", "good.py"], &["reference"], &["completions", "bash"], &bench] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let ended = place.fermi(words).env("FERMI_LANG", "en").stdout(full).output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();

@@ -72,13 +72,13 @@ fn worker_0_is_a_name_like_any_other() {
     for hosts in ["worker-0:2,worker-1:2", "worker-0:2", "localhost:2,gn7:2"] {
         let ended = Run::whole(place.run(["-np", "4", "-H", hosts]).arg(&script)).expect(2);
         assert!(ended.out().is_empty());
-        ended.says(&["is not this machine", "fermi launch-multi-node MASTER NODES GPUS --hostfile"]);
+        ended.says(&["is not this machine", "fermi launch-multi-node auto auto auto --hostfile"]);
     }
     let hosts = place.file("hf", "worker-0 slots=2\n");
     Run::whole(place.run(["-H", "hf"]).arg(&script)).expect(2).says(&["hf is a file of hosts", "--hostfile hf"]);
     Run::whole(place.run(["--hostfile"]).arg(hosts).arg(&script))
         .expect(2)
-        .says(&["fermi launch-multi-node MASTER NODES GPUS --hostfile"]);
+        .says(&["fermi launch-multi-node auto auto auto --hostfile"]);
     let ended = Run::whole(place.run(["-H", "localhost:1,localhost:2", "--tee", "1"]).arg(&script)).expect(0);
     assert_eq!(ended.out().matches("started").count(), 3);
 }
@@ -227,7 +227,7 @@ fn without_a_home_that_can_be_written_logs_go_to_a_private_temporary_folder() {
         let ended = Run::whole(&mut command).expect(0);
         assert_eq!(ended.out(), "fine\n");
         let folder = place.path().join(format!("fermi-{}", nix::unistd::geteuid()));
-        ended.says(&["HOME cannot be written, so logs are kept in", &folder.display().to_string()]);
+        ended.says(&["there is no HOME to write to, so logs are kept in", &folder.display().to_string()]);
         assert!(fs::read_dir(folder.join("runs")).unwrap().count() >= 1);
     }
 }

@@ -159,6 +159,19 @@ fn three_agents_of_one_machine_end_as_promised() {
     }
 }
 
+/// The cells that three agents leave out; the whole table is in `make test-long`.
+#[test]
+fn two_agents_of_one_machine_end_as_promised() {
+    for (size, victim, fate) in [
+        (Size::Fixed, Victim::First, Fate::Stopped),
+        (Size::Fixed, Victim::Last, Fate::Killed),
+        (Size::Elastic, Victim::Last, Fate::Stopped),
+        (Size::Elastic, Victim::First, Fate::Killed),
+    ] {
+        on_one_machine(2, Family::V4, size, victim, fate);
+    }
+}
+
 #[test]
 fn every_cell_of_the_table_holds() {
     if !is_long() {

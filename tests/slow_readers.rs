@@ -365,7 +365,7 @@ fn output_onto_a_full_disk_is_lost_for_that_reason() {
     let mut child = flood(&place, &["-n", "1"], 10).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     assert_eq!(ended(&mut child, Duration::from_secs(8)), 0);
     let said = text_of(child.stderr.take().unwrap());
-    assert!(said.contains("were not shown because they could not be written (No space left on device)"), "{said}");
+    assert!(said.contains("were not shown because they could not be written (no space is left on the disk)"), "{said}");
     let told = journal(&place).into_iter().find(|event| event["event"] == "terminal.dropped").unwrap();
     assert_eq!(told["error"], "No space left on device");
 }

@@ -195,12 +195,17 @@ fn print_bytes(bytes: &[u8]) -> bool {
 /// The exit code of a command that has printed: data that could not be written are a failure, and it is said.
 pub fn checked(code: ExitCode) -> ExitCode {
     let Some(why) = LOST.get().map(reason::of_io) else { return code };
-    complain(&Notice::new(
+    complain(&output_lost(&why));
+    if code == ExitCode::SUCCESS { ExitCode::from(exit_code::FAILED) } else { code }
+}
+
+/// Data that were asked for could not be written.
+pub fn output_lost(why: &Text) -> Notice {
+    Notice::new(
         "output_lost",
         Text::new(format!("无法写入标准输出：{}", why.zh), format!("cannot write to standard output: {}", why.en)),
         Text::new("检查输出所在的磁盘或文件", "look at the disk or the file that the output goes to"),
-    ));
-    if code == ExitCode::SUCCESS { ExitCode::from(exit_code::FAILED) } else { code }
+    )
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use fermi_domain::language::reason;
-use fermi_domain::messages::run::RunProblem;
+use fermi_domain::language::{Notice, Text, reason};
 
 use crate::{exit_code, speech};
 
@@ -23,9 +22,12 @@ pub fn execute(flags: &ManFlags) -> ExitCode {
     match written {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
-            let problem =
-                RunProblem::FolderNotWritable { path: flags.out.display().to_string(), error: reason::of_io(&error) };
-            speech::complain(&problem);
+            let (folder, why) = (flags.out.display(), reason::of_io(&error));
+            speech::complain(&Notice::new(
+                "man_not_written",
+                Text::new(format!("无法写入 {folder}：{}", why.zh), format!("cannot write to {folder}: {}", why.en)),
+                Text::new("用 --out 指定可写的文件夹", "name a folder you may write to with --out"),
+            ));
             ExitCode::from(exit_code::USAGE)
         }
     }

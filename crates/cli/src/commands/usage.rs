@@ -1,6 +1,7 @@
 //! What clap has to say against a command line, in our form and in both languages.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -67,6 +68,9 @@ fn sentence(error: &clap::Error) -> Text {
         ErrorKind::UnknownArgument if argument == STANDARD_INPUT => {
             Text::new("fermi run 不从标准输入读取脚本", "fermi run does not read a script from the standard input")
         }
+        ErrorKind::UnknownArgument if !argument.starts_with('-') => {
+            Text::new(format!("这里不能写 “{argument}”"), format!("'{argument}' is not expected here"))
+        }
         ErrorKind::UnknownArgument => {
             Text::new(format!("没有参数 {argument}"), format!("there is no option {argument}"))
         }
@@ -117,6 +121,12 @@ fn hint(error: &clap::Error) -> Text {
             "write it into a file; or, for one rank, fermi run --no-python python3 -, which reads it itself",
         );
     }
+    if let Some(name) = context(error, ContextKind::InvalidSubcommand)
+        && (is_script(&name) || called_as::words().get(1).is_some_and(|word| *word == *name))
+        && let Some(meant) = meant_by(&name)
+    {
+        return meant;
+    }
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| context(error, *kind));
@@ -163,6 +173,36 @@ fn help_of(words: &[OsString]) -> Text {
     Text::new(format!("{name} --help 列出它的参数"), format!("{name} --help lists its options"))
 }
 
+fn is_script(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|ending| ending == "py")
+}
+
+/// What somebody means who types this for a command: the name of another launcher, a script, or a word of another scheduler.
+fn meant_by(word: &str) -> Option<Text> {
+    let (zh, en) = match word {
+        "torchrun" | "deepspeed" | "mpirun" | "mpiexec" | "horovodrun" | "accelerate" | "python" | "python3" => (
+            format!("用 fermi run 代替 {word}：fermi run --nproc-per-node 2 train.py"),
+            format!("fermi run stands for {word}: fermi run --nproc-per-node 2 train.py"),
+        ),
+        "ps" | "status" | "jobs" | "queue" => {
+            ("fermi task list 列出训练任务".to_owned(), "fermi task list shows the tasks".to_owned())
+        }
+        "nodes" | "hosts" => {
+            ("fermi env list 列出开发环境".to_owned(), "fermi env list shows the environments".to_owned())
+        }
+        "logs" | "stop" | "show" | "wait" | "explain" => {
+            (format!("fermi task {word} last 用于最新的任务"), format!("fermi task {word} last is for the newest task"))
+        }
+        "submit" => (
+            "fermi task create 提交训练任务，fermi slurm submit 提交 Slurm 作业".to_owned(),
+            "fermi task create submits a task, fermi slurm submit a job of Slurm".to_owned(),
+        ),
+        script if is_script(script) => (format!("fermi run {script} 启动它"), format!("fermi run {script} starts it")),
+        _ => return None,
+    };
+    Some(Text::new(zh, en))
+}
+
 /// clap says what a number is not; people want to know what it may be. A bound that only the type has is none.
 fn number_within(range: &str) -> Text {
     let (from, end) = range.split_once("..").unwrap_or(("0", ""));
@@ -202,6 +242,18 @@ mod tests {
         assert_eq!(named("fermi task nonsense"), "fermi task --help lists its commands");
         assert_eq!(named("fermi plan --strategy ddp"), "fermi plan --help lists its options");
         assert_eq!(named("fermi --nonsense run"), "fermi --help lists its commands");
+    }
+
+    #[test]
+    fn who_types_another_programs_word_hears_ours() {
+        let said = |word| meant_by(word).map(|text| text.en.into_owned());
+        assert_eq!(
+            said("torchrun").as_deref(),
+            Some("fermi run stands for torchrun: fermi run --nproc-per-node 2 train.py")
+        );
+        assert_eq!(said("a/train.py").as_deref(), Some("fermi run a/train.py starts it"));
+        assert_eq!(said("logs").as_deref(), Some("fermi task logs last is for the newest task"));
+        assert_eq!(said("tsak"), None);
     }
 
     #[test]

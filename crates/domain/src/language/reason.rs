@@ -98,8 +98,15 @@ pub fn of_said(said: &str) -> Text {
     });
     match found {
         Some((words, ours)) => Text::new(said.replace(&words, &ours.zh), said.replace(&words, &ours.en)),
-        None => Text::new(said.to_owned(), said.to_owned()),
+        None => of_words(said).unwrap_or_else(|| Text::new(said.to_owned(), said.to_owned())),
     }
+}
+
+/// The same where the words of the system stand alone, without their number.
+fn of_words(said: &str) -> Option<Text> {
+    const HIGHEST_NUMBER: i32 = 133;
+    let is_said = |error: &io::Error| error.to_string().split(" (os error").next() == Some(said);
+    (1..=HIGHEST_NUMBER).map(io::Error::from_raw_os_error).find(is_said).map(|error| of_io(&error))
 }
 
 /// How the words of the system begin where a host name is not known.
@@ -243,6 +250,13 @@ mod tests {
         assert_eq!(odd.en, "protocol error (error 71 of the system)");
         assert!(!odd.zh.contains("os error"));
         assert_eq!(of_io(&io::Error::other("no token")).en, "no token");
+    }
+
+    #[test]
+    fn the_systems_words_without_their_number_are_known_too() {
+        let told = of_said("No space left on device");
+        assert_eq!((&*told.zh, &*told.en), ("磁盘空间不足", "no space is left on the disk"));
+        assert_eq!(of_said("No space").en, "No space");
     }
 
     #[test]

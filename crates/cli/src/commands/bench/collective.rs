@@ -161,7 +161,15 @@ fn become_run(flags: &CollectiveFlags) -> ExitCode {
         Err(error) => return cannot(&error),
     };
     let mut run = Command::new(&program);
-    run.args(["run", "-q", "--log-dir", "/dev/null", "--nproc-per-node", &flags.nproc_per_node.to_string()]);
+    run.args([
+        "run",
+        "-q",
+        "--output-is-result",
+        "--log-dir",
+        "/dev/null",
+        "--nproc-per-node",
+        &flags.nproc_per_node.to_string(),
+    ]);
     run.arg("--no-python").arg(&program).args(std::env::args_os().skip(1));
     cannot(&run.exec())
 }

@@ -222,6 +222,9 @@ pub struct RunFlags {
     /// Stop the run when the standard input ends
     #[arg(long, hide = true)]
     pub stop_on_stdin_eof: bool,
+    /// What ranks print is what the run is for: where it cannot be written, the run has failed
+    #[arg(long, hide = true)]
+    pub output_is_result: bool,
 
     /// The script and its arguments; options of Fermi come before it
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true, help_heading = None::<&str>)]

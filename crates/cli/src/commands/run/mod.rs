@@ -84,6 +84,36 @@ fn refuse_foreign(flags: &RunFlags) -> Result<(), RunProblem> {
     Ok(())
 }
 
+/// What a job asks for means nothing where no job is made.
+fn refuse_gpus_of_a_job(flags: &RunFlags) -> Result<(), RunProblem> {
+    match flags.gpus_per_node.filter(|_| !slurm::is_create(flags)) {
+        None => Ok(()),
+        Some(gpus) => Err(RunProblem::Framework {
+            text: Text::new(
+                format!("--gpus-per-node {gpus} 只能与 --mode create_slurm 一起使用"),
+                format!("--gpus-per-node {gpus} goes with --mode create_slurm only"),
+            ),
+            hint: Text::new(
+                format!("要在本机启动 {gpus} 个 rank，请用 --nproc-per-node {gpus}；要选择 GPU，请用 --include"),
+                format!("--nproc-per-node {gpus} starts so many ranks on this machine; --include chooses GPUs"),
+            ),
+        }),
+    }
+}
+
+/// A launcher of torch as the module that is run: it starts ranks of its own within each of ours.
+fn launcher_within(flags: &RunFlags) -> Option<Text> {
+    let module = flags.script.first().filter(|_| flags.module)?.to_str()?;
+    ["torch.distributed.launch", "torch.distributed.run"].contains(&module).then(|| {
+        Text::new(
+            format!("{module} 自己也是启动器，会在每个 rank 中再启动 rank；fermi run 可直接代替它，请去掉 -m {module}"),
+            format!(
+                "{module} is a launcher itself, and starts ranks within each rank; fermi run stands for it: leave -m {module} out"
+            ),
+        )
+    })
+}
+
 /// What is said of options that are taken and do nothing.
 fn without_effect(flags: &RunFlags) -> Vec<Text> {
     let is_usual = |value: &Option<String>| value.as_deref().is_none_or(str::is_empty);
@@ -96,6 +126,7 @@ fn without_effect(flags: &RunFlags) -> Vec<Text> {
     ];
     let of_ours = given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
     let mut notes = foreign::notes(&of_ours.chain(flags.without_effect.iter().cloned()).collect::<Vec<_>>());
+    notes.extend(launcher_within(flags));
     notes.extend(foreign::partly("--rdzv-conf", &gathering::keys_without_effect(flags.rdzv_conf.as_deref())));
     notes
 }
@@ -103,6 +134,7 @@ fn without_effect(flags: &RunFlags) -> Vec<Text> {
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     spellings::refuse_unknown(&flags.script)?;
     refuse_foreign(&flags)?;
+    refuse_gpus_of_a_job(&flags)?;
     let flags = processes::counted(flags)?;
     framework::refuse_elsewhere(&flags)?;
     if flags.use_torchrun {

@@ -118,9 +118,9 @@ fn no_file_timer() -> Text {
 fn kept_elsewhere(folder: &Path) -> Text {
     let folder = folder.display();
     Text::new(
-        format!("家目录（HOME）不可写，日志保存在 {folder}；用 --log-dir 或 FERMI_STATE_DIR 指定别处"),
+        format!("没有可写的家目录（HOME），日志保存在 {folder}；用 --log-dir 或 FERMI_STATE_DIR 指定别处"),
         format!(
-            "HOME cannot be written, so logs are kept in {folder}; --log-dir or FERMI_STATE_DIR names another place"
+            "there is no HOME to write to, so logs are kept in {folder}; --log-dir or FERMI_STATE_DIR names another place"
         ),
     )
 }

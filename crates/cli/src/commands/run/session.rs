@@ -84,6 +84,10 @@ struct Session {
     on_leash: bool,
     /// Whether whoever reads our events tells the user how it ended, once for all hosts.
     told_by_another: bool,
+    /// Whether what ranks print is what the run is for.
+    output_is_result: bool,
+    /// Why a part of it could not be written.
+    unwritten: Option<String>,
     /// Whether the supervisor has given up on the readers of the standard streams, which are ours too.
     terminal_is_stuck: bool,
     asked: u32,
@@ -142,6 +146,8 @@ impl Session {
             keyboard: if forwards_input { terminal::without_waiting() } else { None },
             on_leash: flags.stop_on_stdin_eof,
             told_by_another: flags.json && flags.stop_on_stdin_eof,
+            output_is_result: flags.output_is_result,
+            unwritten: None,
             terminal_is_stuck: false,
             asked: 0,
             first_signal: None,
@@ -194,7 +200,13 @@ impl Session {
             if self.as_json {
                 self.print(&record);
             }
-            self.tell(&record.event);
+            if let RunEvent::TerminalDropped { error: Some(error), .. } = &record.event
+                && self.output_is_result
+            {
+                self.unwritten = Some(error.clone());
+            } else {
+                self.tell(&record.event);
+            }
             // The supervisor tells of its terminal right before the end of the run when it has waited for it in vain.
             self.terminal_is_stuck = match &record.event {
                 RunEvent::TerminalDropped { error, .. } => error.is_none(),
@@ -389,7 +401,13 @@ impl Session {
             (stopped.map_or(Outcome::Failed, |signal| Outcome::Stopped { signal }), Verdict::of(lost), 1)
         });
         match outcome {
-            Outcome::Succeeded => ExitCode::from(exit_code::DONE),
+            Outcome::Succeeded => match &self.unwritten {
+                None => ExitCode::from(exit_code::DONE),
+                Some(error) => {
+                    self.voice.say(&speech::error(&speech::output_lost(&reason::of_said(error))));
+                    ExitCode::from(exit_code::FAILED)
+                }
+            },
             Outcome::Stopped { signal } => exit_code::of_signal(signal),
             Outcome::Failed => {
                 self.leave_error_file(&verdict, attempts);

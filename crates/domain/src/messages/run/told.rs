@@ -145,10 +145,13 @@ impl RunProblem {
             Self::NodeRankBeyond { value, nodes } => advised(
                 Text::new(
                     format!("--node-rank {value} 超出范围：共 {nodes} 个节点，从 0 开始"),
-                    format!(
-                        "--node-rank {value} does not exist: with {nodes} nodes they go from 0 to {}",
-                        nodes.saturating_sub(1)
-                    ),
+                    match nodes {
+                        1 => format!("--node-rank {value} does not exist: there is one node, number 0"),
+                        _ => format!(
+                            "--node-rank {value} does not exist: with {nodes} nodes they go from 0 to {}",
+                            nodes.saturating_sub(1)
+                        ),
+                    },
                 ),
                 match nodes {
                     1 => Hint::new("去掉 --node-rank", "leave --node-rank out"),
@@ -285,8 +288,8 @@ impl RunProblem {
                     format!("'{value}' is not this machine, and fermi run starts here only"),
                 ),
                 Hint::new(
-                    "多台机器：fermi launch-multi-node MASTER NODES GPUS --hostfile HOSTS SCRIPT，或在每台机器上执行同一条带 --nnodes 和 --rdzv-endpoint 的命令；本机写作 localhost",
-                    "several machines: fermi launch-multi-node MASTER NODES GPUS --hostfile HOSTS SCRIPT, or the same command with --nnodes and --rdzv-endpoint on each; this machine is localhost",
+                    "多台机器：fermi launch-multi-node auto auto auto --hostfile HOSTS SCRIPT，或在每台机器上执行同一条带 --nnodes 和 --rdzv-endpoint 的命令；本机写作 localhost",
+                    "several machines: fermi launch-multi-node auto auto auto --hostfile HOSTS SCRIPT, or the same command with --nnodes and --rdzv-endpoint on each; this machine is localhost",
                 ),
             ),
             Self::StoreOfFramework { framework } => advised(
@@ -322,10 +325,8 @@ impl RunProblem {
                     format!("{path} is a file of hosts, and -H needs the name of one"),
                 ),
                 Hint::new(
-                    format!("fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT 在其中的机器上启动"),
-                    format!(
-                        "fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT starts on machines of it"
-                    ),
+                    format!("fermi launch-multi-node auto auto auto --hostfile {path} SCRIPT 在其中的机器上启动"),
+                    format!("fermi launch-multi-node auto auto auto --hostfile {path} SCRIPT starts on machines of it"),
                 ),
             ),
             Self::BadCpuList { value } => advised(
