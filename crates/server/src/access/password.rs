@@ -1,8 +1,10 @@
 //! Passwords: argon2id, on threads of their own and a few at a time, so that a flood of log-ins takes neither the memory nor
 //! the threads of those who are logged in.
 
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -22,15 +24,22 @@ const MOST_WAITING: usize = 32;
 type Room = Vec<Block>;
 type Work = Box<dyn FnOnce(&mut Room) + Send>;
 
-static THREADS: LazyLock<SyncSender<Work>> = LazyLock::new(|| {
+static THREADS: Mutex<Option<SyncSender<Work>>> = Mutex::new(None);
+
+/// The way to the threads, which start with the first password. Where the machine has none to spare, the next one tries again.
+fn threads() -> io::Result<SyncSender<Work>> {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(work) = &*threads {
+        return Ok(work.clone());
+    }
     let (work, waiting) = sync_channel::<Work>(MOST_WAITING);
     let waiting = Arc::new(Mutex::new(waiting));
     for _ in 0..AT_ONCE {
         let waiting = waiting.clone();
-        std::thread::spawn(move || work_off(&waiting));
+        thread::Builder::new().name("password".into()).spawn(move || work_off(&waiting))?;
     }
-    work
-});
+    Ok(threads.insert(work).clone())
+}
 
 fn work_off(waiting: &Mutex<Receiver<Work>>) {
     let mut room = Room::new();
@@ -105,7 +114,8 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce(&mut Room) -> T + Send
             let _ = done.send(work(room));
         }
     };
-    THREADS.try_send(Box::new(work)).map_err(|error| match error {
+    let threads = threads().map_err(|error| ApiProblem::broken("no thread can be had for a password", &error))?;
+    threads.try_send(Box::new(work)).map_err(|error| match error {
         TrySendError::Full(_) => busy(),
         TrySendError::Disconnected(_) => ApiProblem::broken("no thread works on passwords", &error),
     })?;
