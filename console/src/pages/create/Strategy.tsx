@@ -1,8 +1,7 @@
-import type { ReactNode } from 'react';
 import type { Aggregate, Preview } from '~/api/types';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
-import { Field, Input } from '~/ui/Field';
+import { NumberField } from '~/ui/NumberField';
 import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import { FrameworkSelect } from './FrameworkSelect';
@@ -15,6 +14,7 @@ import { type PartProps, refusedAt } from './useCreate';
 const AUTO = 'auto';
 const STAGES = [AUTO, '0', '1', '2', '3'];
 const PARALLEL = ['dataParallel', 'pipelineParallel', 'tensorParallel'] as const;
+const WHOLE = { min: 1, inputMode: 'numeric' } as const;
 
 type StrategyProps = PartProps & { summary: Aggregate | null; preview: Preview | null };
 
@@ -34,7 +34,14 @@ export function Strategy({ form, set, refused, summary, preview }: StrategyProps
           )}
           <div className="grid grid-cols-3 gap-3">
             {PARALLEL.map((key) => (
-              <Whole key={key} label={w.create[key]} value={form[key]} onChange={(value) => set({ [key]: value })} />
+              <NumberField
+                key={key}
+                {...WHOLE}
+                label={w.create[key]}
+                placeholder={w.create.automatic}
+                value={form[key]}
+                onChange={(value) => set({ [key]: value })}
+              />
             ))}
           </div>
           {error ? (
@@ -45,8 +52,10 @@ export function Strategy({ form, set, refused, summary, preview }: StrategyProps
             <p className="text-xs text-muted">{w.create.product(product, number(summary.totalWorkers))}</p>
           ) : null}
           <div className="grid grid-cols-2 gap-3">
-            <Whole
+            <NumberField
+              {...WHOLE}
               label={w.create.microBatch}
+              placeholder={w.create.automatic}
               value={form.microBatchSize}
               onChange={(microBatchSize) => set({ microBatchSize })}
             />
@@ -66,26 +75,6 @@ export function Strategy({ form, set, refused, summary, preview }: StrategyProps
         <Advice form={form} set={set} preview={preview} />
       </div>
     </Card>
-  );
-}
-
-function Whole({ label, value, onChange }: { label: ReactNode; value: string; onChange: (value: string) => void }) {
-  const { w } = useWords();
-  return (
-    <Field label={label}>
-      {(props) => (
-        <Input
-          {...props}
-          type="number"
-          min={1}
-          inputMode="numeric"
-          placeholder={w.create.automatic}
-          className="w-full min-w-0"
-          value={value}
-          onChange={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Model } from '~/api/types';
 import { Combobox } from '~/ui/Combobox';
-import { Field, Input } from '~/ui/Field';
+import { Field } from '~/ui/Field';
+import { NumberField } from '~/ui/NumberField';
 import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import { type PlannerSearch, PRECISIONS } from './search';
@@ -31,17 +32,21 @@ export function Wish({ models, search, gpus, onChange }: WishProps) {
           />
         )}
       </Field>
-      <Whole
+      <NumberField
         label={w.planner.sequence}
+        min={1}
+        inputMode="numeric"
         placeholder={USUAL_SEQUENCE}
-        value={search.seq}
-        onChange={(seq) => onChange({ seq })}
+        value={`${search.seq ?? ''}`}
+        onChange={(typed) => onChange({ seq: whole(typed) })}
       />
-      <Whole
+      <NumberField
         label={w.planner.batch}
+        min={1}
+        inputMode="numeric"
         placeholder={w.planner.batchUsual(number(gpus * USUAL_SHARE))}
-        value={search.batch}
-        onChange={(batch) => onChange({ batch })}
+        value={`${search.batch ?? ''}`}
+        onChange={(typed) => onChange({ batch: whole(typed) })}
       />
       <SelectField
         label={w.planner.precision}
@@ -53,28 +58,7 @@ export function Wish({ models, search, gpus, onChange }: WishProps) {
   );
 }
 
-type WholeProps = {
-  label: string;
-  placeholder: string;
-  value: number | undefined;
-  onChange: (value: number | undefined) => void;
-};
-
-function Whole({ label, placeholder, value, onChange }: WholeProps) {
-  return (
-    <Field label={label} className="min-w-0">
-      {(props) => (
-        <Input
-          {...props}
-          type="number"
-          min={1}
-          inputMode="numeric"
-          className="w-full min-w-0"
-          placeholder={placeholder}
-          value={value ?? ''}
-          onChange={(event) => onChange(Math.floor(Number(event.currentTarget.value)) || undefined)}
-        />
-      )}
-    </Field>
-  );
+/** What was typed as a whole number from 1 up; nothing where it is none. */
+function whole(typed: string): number | undefined {
+  return Math.floor(Number(typed)) || undefined;
 }
