@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deferred {
-    /// What the places are on this node.
+    /// What the other placeholders are on this node.
     pub known: Vec<(Placeholder, String)>,
     /// Words of every rank's command, by their number.
     pub words: Vec<(usize, Template)>,
@@ -24,7 +24,7 @@ pub struct Deferred {
 impl Deferred {
     /// A template with everything in it.
     pub fn fill(&self, template: &Template, master_port: u16) -> String {
-        template.fill(|place| match place {
+        template.fill(|placeholder| match placeholder {
             Placeholder::MasterPort => master_port.to_string(),
             other => self.known.iter().find(|(known, _)| *known == other).map_or_else(String::new, |(_, v)| v.clone()),
         })

@@ -22,14 +22,14 @@ impl Hint {
         Text::new(zh, en).into()
     }
 
-    /// Another advice for the command line, where the reader has other means than on a page: he starts nodes himself.
+    /// Another advice for the command line, where readers have other means than on a page: they start nodes themselves.
     #[must_use]
     pub fn on_command_line(mut self, zh: impl Into<Cow<'static, str>>, en: impl Into<Cow<'static, str>>) -> Self {
         self.0.command_line = Some(Text::new(zh, en));
         self
     }
 
-    /// To look at these settings; none where there are none. A reader is told of those alone that his front end has.
+    /// To look at these settings; none where there are none. A reader is told of those alone that the front end has.
     pub fn check(settings: &[Setting]) -> Option<Self> {
         let check = |front_end: FrontEnd| {
             let known: Vec<String> =
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_not_told_of_settings_that_his_front_end_does_not_have() {
+    fn a_reader_is_not_told_of_settings_that_the_front_end_does_not_have() {
         let both = [Setting::MasterPort, Setting::NodeRank];
         let hint = Hint::check(&both).unwrap();
         assert_eq!(hint.spelled(FrontEnd::CommandLine).en, "check --master-port, --node-rank");

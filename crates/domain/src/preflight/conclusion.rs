@@ -22,6 +22,7 @@ pub struct Evidence<'a> {
     pub cut_off: Option<&'a PreflightProgress>,
 }
 
+/// What the check of several nodes has found, the most urgent of its own first, then what each node says and what was measured.
 pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Evidence { nodes, accounts, report, engine, earlier, cut_off } = evidence;
     let own = nodes.iter().zip(*accounts).enumerate();
