@@ -3,291 +3,15 @@
 //! Plain values: greetings in, ranks or refusals out.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use fermi_domain::contract::RolePosition;
 use fermi_domain::environment::MOST_WORKERS;
-use fermi_domain::language::{Explained, Hint, Setting, Text};
-use serde::{Deserialize, Serialize};
 
-use crate::bundle::{Gathering, NodeBundle};
 use crate::coordinator::NodeRanks;
-use crate::handshake::Nonce;
+use crate::greeting::{Greeting, Terms};
+use crate::join_refusal::JoinRefusal;
 use crate::node_message::NodePosition;
 use crate::strangers_words::legible;
-
-/// Version of the messages on a link: since 2 both ends prove that they know the secret, and sign every frame.
-pub const LINK_VERSION: u32 = 2;
-/// The oldest version that is understood: the one before ours, so that nodes can be upgraded one after the other. Where a
-/// secret is set nodes of version 1 are refused, since they send it in clear.
-pub const OLDEST_LINK_VERSION: u32 = LINK_VERSION - 1;
-/// What nodes without a secret speak: there is nothing to prove, and coordinators of version 1 take them in.
-pub const LINK_VERSION_WITHOUT_SECRET: u32 = 1;
-
-/// How a node introduces itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Greeting {
-    pub version: u32,
-    /// The release of Fermi, for the sentence when versions differ.
-    pub fermi: String,
-    /// Which run it means: the user's `--rdzv-id`, else empty.
-    pub run: String,
-    /// Empty since version 2; nodes of version 1 send the secret itself.
-    pub secret: String,
-    /// What this node has never said before; only where it knows a secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nonce: Option<Nonce>,
-    pub name: String,
-    /// The node rank it wants, when its user named one.
-    pub node_rank: Option<u32>,
-    pub ranks: u32,
-    /// Whether it answers when it is asked for its checkpoints; older releases do not.
-    #[serde(default)]
-    pub tells_checkpoints: bool,
-    /// Whether its ranks can meet at a store that the coordinator hosts; those of older releases look for rank 0's.
-    #[serde(default)]
-    pub meets_at_hosted_store: bool,
-    /// The role of its ranks; older releases do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<String>,
-    /// What it was told of the run, which all nodes must be told alike; older releases do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terms: Option<Terms>,
-}
-
-/// What every node of a run is told by itself, and by which it decides how long its ranks may go on: where two were told
-/// otherwise, the ranks of one could outlive what the other believes of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Terms {
-    pub nodes: NodeCount,
-    pub node_lost_after_ms: u64,
-}
-
-/// How many nodes a run has, at least and at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeCount {
-    pub least: u32,
-    pub most: u32,
-}
-
-impl fmt::Display for NodeCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.least == self.most {
-            true => write!(f, "{}", self.most),
-            false => write!(f, "{}:{}", self.least, self.most),
-        }
-    }
-}
-
-impl Terms {
-    pub fn of(gathering: &Gathering) -> Self {
-        let nodes = NodeCount { least: gathering.least_nodes, most: gathering.nodes };
-        Self { nodes, node_lost_after_ms: gathering.node_lost_after_ms }
-    }
-
-    /// Leases, which hang on the time after which a node is lost, are held in elastic runs alone.
-    fn check(self, theirs: Self) -> Result<(), JoinRefusal> {
-        let is_elastic = self.nodes.least < self.nodes.most;
-        if theirs.nodes != self.nodes {
-            return Err(JoinRefusal::OtherNodeCount { ours: self.nodes, theirs: theirs.nodes });
-        }
-        if is_elastic && theirs.node_lost_after_ms != self.node_lost_after_ms {
-            let (ours_ms, theirs_ms) = (self.node_lost_after_ms, theirs.node_lost_after_ms);
-            return Err(JoinRefusal::OtherPatience { ours_ms, theirs_ms });
-        }
-        Ok(())
-    }
-}
-
-/// Why a node gets no ranks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum JoinRefusal {
-    OtherVersion {
-        ours: String,
-        theirs: String,
-    },
-    OtherRun {
-        ours: String,
-        theirs: String,
-    },
-    WrongSecret,
-    /// It is of a release that sends the secret in clear and cannot prove that it knows it.
-    ProvesNothing {
-        ours: String,
-        theirs: String,
-    },
-    #[serde(rename = "seatTaken")]
-    NodeRankTaken {
-        node_rank: u32,
-        by: String,
-    },
-    #[serde(rename = "noSuchSeat")]
-    NoSuchNodeRank {
-        node_rank: u32,
-        nodes: u32,
-    },
-    Full {
-        nodes: u32,
-    },
-    OtherNodeCount {
-        ours: NodeCount,
-        theirs: NodeCount,
-    },
-    /// Another time after which a node that is silent is lost.
-    OtherPatience {
-        ours_ms: u64,
-        theirs_ms: u64,
-    },
-    NoRanks,
-    TooManyRanks {
-        ranks: u32,
-        most: u32,
-    },
-}
-
-impl Greeting {
-    /// How this node introduces itself.
-    pub fn of(bundle: &NodeBundle) -> Self {
-        Self {
-            version: LINK_VERSION,
-            fermi: env!("CARGO_PKG_VERSION").to_owned(),
-            run: bundle.gathering.run.clone(),
-            secret: String::new(),
-            nonce: None,
-            name: bundle.node_name.clone(),
-            node_rank: bundle.gathering.node_rank,
-            ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
-            tells_checkpoints: true,
-            meets_at_hosted_store: true,
-            role: bundle.ranks.first().map(|rank| rank.place.role.clone()),
-            terms: Some(Terms::of(&bundle.gathering)),
-        }
-    }
-}
-
-impl JoinRefusal {
-    /// What the user of the refused node would set differently.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            Self::OtherRun { .. } => vec![Setting::RendezvousId, Setting::MasterPort],
-            Self::WrongSecret => vec![Setting::RendezvousSecret],
-            Self::NodeRankTaken { .. } | Self::NoSuchNodeRank { .. } => vec![Setting::NodeRank],
-            Self::Full { .. } | Self::OtherNodeCount { .. } => vec![Setting::Nodes],
-            Self::OtherPatience { .. } => vec![Setting::NodeLostAfter],
-            Self::OtherVersion { .. } | Self::ProvesNothing { .. } => Vec::new(),
-            Self::NoRanks | Self::TooManyRanks { .. } => Vec::new(),
-        }
-    }
-
-    /// The same with words of the other side that people may be told.
-    pub fn legible(self) -> Self {
-        match self {
-            Self::OtherVersion { ours, theirs } => {
-                Self::OtherVersion { ours: legible(&ours), theirs: legible(&theirs) }
-            }
-            Self::OtherRun { ours, theirs } => Self::OtherRun { ours: legible(&ours), theirs: legible(&theirs) },
-            Self::ProvesNothing { ours, theirs } => {
-                Self::ProvesNothing { ours: legible(&ours), theirs: legible(&theirs) }
-            }
-            Self::NodeRankTaken { node_rank, by } => Self::NodeRankTaken { node_rank, by: legible(&by) },
-            Self::WrongSecret | Self::NoSuchNodeRank { .. } | Self::Full { .. } => self,
-            Self::OtherNodeCount { .. } | Self::OtherPatience { .. } => self,
-            Self::NoRanks | Self::TooManyRanks { .. } => self,
-        }
-    }
-
-    /// The same as a node that speaks this version can read it.
-    pub fn as_known_to(self, version: u32) -> Self {
-        match self {
-            Self::ProvesNothing { ours, theirs } if version < LINK_VERSION => Self::OtherVersion { ours, theirs },
-            known => known,
-        }
-    }
-}
-
-impl Explained for JoinRefusal {
-    fn id(&self) -> &'static str {
-        "node_refused"
-    }
-
-    fn text(&self) -> Text {
-        match self {
-            Self::OtherVersion { ours, theirs } => Text::new(
-                format!(
-                    "版本相差太大：主节点是 fermi {ours}，只接受连接协议相同或低一个版本的节点，本节点是 fermi {theirs}；请在所有节点安装同一版本"
-                ),
-                format!(
-                    "versions differ too much: the first node runs fermi {ours}, which takes in nodes of its own link version and the one before, this one runs fermi {theirs}; install the same on all nodes"
-                ),
-            ),
-            Self::OtherRun { ours, theirs } => Text::new(
-                format!("该地址属于另一个任务：那里在等待 “{ours}”，而本节点要加入 “{theirs}”"),
-                format!("another run waits at this address: it is '{ours}', this node wants '{theirs}'"),
-            ),
-            Self::WrongSecret => Text::new(
-                "集合口令与主节点不一致：两边设置的不同，或者只有一边设置了",
-                "the rendezvous secret is not that of the first node: the two differ, or only one of them has one",
-            ),
-            Self::ProvesNothing { ours, theirs } => Text::new(
-                format!(
-                    "该节点的 fermi {theirs} 会明文发送集合口令，无法证明自己知道口令；请把它更新到主节点的版本（fermi {ours}）"
-                ),
-                format!(
-                    "that node's fermi {theirs} sends the rendezvous secret in clear and cannot prove that it knows it; update fermi there to that of the first node ({ours})"
-                ),
-            ),
-            Self::NodeRankTaken { node_rank, by } => Text::new(
-                format!("节点编号 {node_rank} 已由 {by} 使用；每个节点要用不同的编号"),
-                format!("node rank {node_rank} is taken by {by}; each node needs its own"),
-            ),
-            Self::NoSuchNodeRank { node_rank, nodes } => Text::new(
-                format!("节点编号 {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
-                format!("node rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
-            ),
-            Self::Full { nodes } => Text::new(
-                format!("{nodes} 个节点已经到齐；节点数应在各处一致，也许已有同一任务在运行"),
-                format!(
-                    "all {nodes} nodes are there already; their number must be the same everywhere, or a second run uses this address"
-                ),
-            ),
-            Self::OtherNodeCount { ours, theirs } => Text::new(
-                format!("节点数不一致：主节点为 {ours}，要加入的节点为 {theirs}；各节点必须相同"),
-                format!(
-                    "the number of nodes differs: it is {ours} on the first node and {theirs} on the one that joins, and must be the same everywhere"
-                ),
-            ),
-            Self::OtherPatience { ours_ms, theirs_ms } => {
-                let (ours, theirs) = (seconds(*ours_ms), seconds(*theirs_ms));
-                Text::new(
-                    format!(
-                        "节点失联时限不一致：主节点为 {ours} 秒，要加入的节点为 {theirs} 秒；节点数可变的运行中各节点必须相同"
-                    ),
-                    format!(
-                        "the time after which a silent node is lost differs: it is {ours} s on the first node and {theirs} s on the one that joins, and must be the same everywhere in a run with a range of nodes"
-                    ),
-                )
-            }
-            Self::NoRanks => Text::new("该节点没有 rank", "that node has no ranks"),
-            Self::TooManyRanks { ranks, most } => Text::new(
-                format!("该节点要带来 {ranks} 个 rank，每个节点至多 {most} 个"),
-                format!("that node would bring {ranks} ranks; a node has {most} at most"),
-            ),
-        }
-    }
-
-    fn hint(&self) -> Option<Hint> {
-        Hint::check(&self.settings())
-    }
-}
-
-/// As people write it: `15`, or `0.5`.
-fn seconds(ms: u64) -> f64 {
-    ms as f64 / 1_000.0
-}
 
 /// A node that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -338,7 +62,7 @@ impl Assembly {
     }
 
     fn check(&self, greeting: &Greeting) -> Result<(), JoinRefusal> {
-        check_version(greeting)?;
+        greeting.check_version()?;
         if greeting.run != self.run {
             return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: legible(&greeting.run) });
         }
@@ -476,39 +200,15 @@ pub fn node_positions(nodes_in_order: &[NodeRanks]) -> Vec<NodePosition> {
         .collect()
 }
 
-/// Whether the node speaks a version that is understood.
-pub fn check_version(greeting: &Greeting) -> Result<(), JoinRefusal> {
-    if is_understood(greeting.version, OLDEST_LINK_VERSION, LINK_VERSION) {
-        return Ok(());
-    }
-    let ours = env!("CARGO_PKG_VERSION").to_owned();
-    Err(JoinRefusal::OtherVersion { ours, theirs: legible(&greeting.fermi) })
-}
-
-/// A newer node knows how to speak to us only if it understands our version, and it does not ask.
-fn is_understood(version: u32, oldest: u32, own: u32) -> bool {
-    (oldest..=own).contains(&version)
-}
-
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Explained;
+
     use super::*;
+    use crate::greeting::NodeCount;
 
     fn greeting(name: &str, node_rank: Option<u32>, ranks: u32) -> Greeting {
-        Greeting {
-            version: LINK_VERSION,
-            fermi: "1".into(),
-            run: "r".into(),
-            secret: String::new(),
-            nonce: None,
-            name: name.into(),
-            node_rank,
-            ranks,
-            tells_checkpoints: true,
-            meets_at_hosted_store: true,
-            role: Some("default".into()),
-            terms: None,
-        }
+        Greeting { name: name.into(), node_rank, ranks, role: Some("default".into()), ..Greeting::sample() }
     }
 
     fn terms(least: u32, most: u32) -> Terms {
@@ -647,24 +347,6 @@ mod tests {
         let refused = told(joins(elastic(1, 2), slower(1)));
         assert!(refused.contains("it is 15 s on the first node and 60.5 s on the one that joins"), "{refused}");
         assert!(joins(assembly(2), slower(2)).is_ok(), "a run of a fixed size has no such leases");
-    }
-
-    #[test]
-    fn the_version_before_is_understood_and_no_other() {
-        let understood = |own: u32| (0..6).filter(|version| is_understood(*version, own - 1, own)).collect::<Vec<_>>();
-        assert_eq!(understood(3), [2, 3]);
-        const { assert!(OLDEST_LINK_VERSION + 1 >= LINK_VERSION && OLDEST_LINK_VERSION >= 1) };
-        for version in OLDEST_LINK_VERSION..=LINK_VERSION {
-            let greeting = Greeting { version, ..greeting("a", Some(0), 1) };
-            assert!(assembly(2).welcome(&greeting).is_ok(), "{version}");
-        }
-        for version in [0, LINK_VERSION + 1] {
-            let refusal = assembly(2).welcome(&Greeting { version, ..greeting("a", Some(0), 1) }).unwrap_err();
-            assert_eq!(
-                refusal,
-                JoinRefusal::OtherVersion { ours: env!("CARGO_PKG_VERSION").into(), theirs: "1".into() }
-            );
-        }
     }
 
     #[test]

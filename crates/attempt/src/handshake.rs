@@ -12,8 +12,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION, check_version};
 use crate::frame_signature::{Direction, FrameSignature, SIGNATURE};
+use crate::greeting::{Greeting, LINK_VERSION};
+use crate::join_refusal::JoinRefusal;
 use crate::strangers_words::legible;
 
 /// What was never said before.
@@ -53,7 +54,7 @@ pub enum Reception {
 
 /// Where a secret is set, nobody is let in without a proof, whatever version it claims to speak.
 pub fn reception(greeting: &Greeting, secret: &str) -> Reception {
-    if let Err(refusal) = check_version(greeting) {
+    if let Err(refusal) = greeting.check_version() {
         return Reception::Refuse(refusal);
     }
     let names_secret = greeting.nonce.is_some() || !greeting.secret.is_empty();
@@ -150,20 +151,7 @@ mod tests {
     use crate::link::{JoinAnswer, LARGEST_GREETING};
 
     fn greeting(version: u32, secret: &str, nonce: Option<Nonce>) -> Greeting {
-        Greeting {
-            version,
-            fermi: "0".into(),
-            run: "r".into(),
-            secret: secret.into(),
-            nonce,
-            name: "gn7".into(),
-            node_rank: None,
-            ranks: 1,
-            tells_checkpoints: true,
-            meets_at_hosted_store: true,
-            role: None,
-            terms: None,
-        }
+        Greeting { version, fermi: "0".into(), secret: secret.into(), nonce, ..Greeting::sample() }
     }
 
     #[test]

@@ -9,9 +9,10 @@ use fermi_domain::language::Text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION, LINK_VERSION_WITHOUT_SECRET};
 use crate::frame::{Inbox, Outbox, Reading};
+use crate::greeting::{Greeting, LINK_VERSION, LINK_VERSION_WITHOUT_SECRET};
 use crate::handshake::{self, Challenge, LinkRole, NodeProof, Proof, Session};
+use crate::join_refusal::JoinRefusal;
 use crate::listen;
 use crate::strangers_words::legible;
 

@@ -13,8 +13,9 @@ use links::greeting;
 use std::collections::BTreeMap;
 
 use fermi_api::link::Assignment;
-use fermi_attempt::assembly::{Assembly, NodeCount, Terms};
+use fermi_attempt::assembly::Assembly;
 use fermi_attempt::coordinator::{Coordinator, Policy, RunInput};
+use fermi_attempt::greeting::{NodeCount, Terms};
 use fermi_domain::event::RunEvent;
 use fermi_domain::task::RunKey;
 

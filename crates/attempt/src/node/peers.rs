@@ -13,9 +13,10 @@ use fermi_domain::event::RunEvent;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use super::pending_peers::{PendingPeer, PendingPeers};
-use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
 use crate::frame_signature::ForgedFrame;
+use crate::greeting::Greeting;
+use crate::join_refusal::JoinRefusal;
 use crate::link::{self, JoinAnswer, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
@@ -342,25 +343,7 @@ mod tests {
     use nix::sys::socket::{self, Backlog};
 
     use super::*;
-    use crate::assembly::LINK_VERSION;
     use crate::frame;
-
-    fn greeting() -> Greeting {
-        Greeting {
-            version: LINK_VERSION,
-            fermi: "1".into(),
-            run: "r".into(),
-            secret: String::new(),
-            nonce: None,
-            name: "gn7".into(),
-            node_rank: None,
-            ranks: 1,
-            tells_checkpoints: true,
-            meets_at_hosted_store: true,
-            role: None,
-            terms: None,
-        }
-    }
 
     fn listening() -> (Peers, u16) {
         let mut peers = Peers::new(2, "gn6".into(), String::new()).unwrap();
@@ -391,7 +374,7 @@ mod tests {
     /// A node that has joined as number 1, from its side.
     fn joined(peers: &mut Peers, port: u16) -> TcpStream {
         let mut node = connect(port);
-        frame::write(&mut node, &greeting()).unwrap();
+        frame::write(&mut node, &Greeting::sample()).unwrap();
         let (pending, greeting) = news(peers, |news| match news {
             PeerNews::Greeted(pending, greeting) => Some((pending, greeting)),
             _ => None,

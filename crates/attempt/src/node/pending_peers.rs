@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use super::peers::PeerNews;
-use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
+use crate::greeting::Greeting;
 use crate::handshake::{self, LinkRole, NodeProof, Reception, Session};
+use crate::join_refusal::JoinRefusal;
 use crate::link::{JoinAnswer, Link};
 use crate::strangers_words::legible;
 
@@ -153,25 +154,11 @@ mod tests {
     use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn};
 
     use super::*;
-    use crate::assembly::LINK_VERSION;
     use crate::frame;
 
     fn greeting(name: &str) -> Vec<u8> {
         let mut greeted = Vec::new();
-        let greeting = Greeting {
-            version: LINK_VERSION,
-            fermi: "1".into(),
-            run: "r".into(),
-            secret: String::new(),
-            nonce: None,
-            name: name.into(),
-            node_rank: None,
-            ranks: 1,
-            tells_checkpoints: true,
-            meets_at_hosted_store: true,
-            role: None,
-            terms: None,
-        };
+        let greeting = Greeting { name: name.into(), ..Greeting::sample() };
         frame::write(&mut greeted, &greeting).unwrap();
         greeted
     }

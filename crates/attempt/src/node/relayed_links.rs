@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::peers::{PeerNews, Peers};
-use crate::assembly::{Greeting, JoinRefusal, LINK_VERSION};
 use crate::frame::{self, Inbox, Reading};
 use crate::frame_signature::{Direction, ForgedFrame, SIGNATURE};
+use crate::greeting::Greeting;
 use crate::handshake::Challenge;
+use crate::join_refusal::JoinRefusal;
 use crate::link::{self, JoinAnswer, JoinError, LARGEST_GREETING, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
@@ -18,23 +19,6 @@ const SECRET: &str = "correct horse battery staple";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Both sides say so many frames that are not signed: greeting and proof, challenge and proof.
 const UNSIGNED: usize = 2;
-
-fn greeting() -> Greeting {
-    Greeting {
-        version: LINK_VERSION,
-        fermi: "0".into(),
-        run: "r".into(),
-        secret: String::new(),
-        nonce: None,
-        name: "gn7".into(),
-        node_rank: None,
-        ranks: 1,
-        tells_checkpoints: true,
-        meets_at_hosted_store: true,
-        role: None,
-        terms: None,
-    }
-}
 
 fn peers(secret: &str) -> (Peers, u16) {
     let mut peers = Peers::new(2, "gn6".into(), secret.into()).unwrap();
@@ -111,7 +95,7 @@ fn next_frame(from: &mut TcpStream, is_signed: bool) -> Option<Vec<u8>> {
 
 /// A node in its own thread, since joining waits.
 fn joining(port: u16, secret: &'static str) -> thread::JoinHandle<Result<Link, JoinError>> {
-    thread::spawn(move || link::join("127.0.0.1", port, &greeting(), secret))
+    thread::spawn(move || link::join("127.0.0.1", port, &Greeting::sample(), secret))
 }
 
 fn welcome(peers: &mut Peers) {
@@ -352,7 +336,8 @@ fn answer_to(peers: &mut Peers, port: u16, bytes: &[u8]) -> (Option<JoinRefusal>
 fn a_node_of_version_1_is_told_to_update_where_a_secret_is_set() {
     let (mut peers, port) = peers(SECRET);
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, &Greeting { version: 1, secret: SECRET.into(), ..greeting() }).unwrap();
+    frame::write(&mut bytes, &Greeting { version: 1, fermi: "0".into(), secret: SECRET.into(), ..Greeting::sample() })
+        .unwrap();
     let (refused, answer) = answer_to(&mut peers, port, &bytes);
     let ours = env!("CARGO_PKG_VERSION").to_owned();
     assert_eq!(refused, Some(JoinRefusal::ProvesNothing { ours: ours.clone(), theirs: "0".into() }));
@@ -368,7 +353,7 @@ fn no_more_than_four_kibibytes_are_read_before_the_proof() {
     assert_eq!(answer_to(&mut peers, port, &too_long), (None, None));
     // Nor are they read in several pieces: a greeting with its nonce, and then whatever comes.
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, &Greeting { nonce: Some([7; 32]), ..greeting() }).unwrap();
+    frame::write(&mut bytes, &Greeting { nonce: Some([7; 32]), ..Greeting::sample() }).unwrap();
     let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stranger.write_all(&bytes).unwrap();
     let left = u32::try_from(LARGEST_GREETING - 4).unwrap();
@@ -389,7 +374,7 @@ fn no_more_than_four_kibibytes_are_read_before_the_proof() {
 #[test]
 fn a_node_whose_greeting_would_not_be_read_says_so_itself() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let long = Greeting { run: "r".repeat(LARGEST_GREETING), ..greeting() };
+    let long = Greeting { run: "r".repeat(LARGEST_GREETING), ..Greeting::sample() };
     let joined = link::join("127.0.0.1", listener.local_addr().unwrap().port(), &long, SECRET);
     assert!(matches!(joined, Err(JoinError::GreetingTooLong { .. })));
 }

@@ -1,8 +1,8 @@
 //! The links between the supervisors of a run.
 
 use fermi_api::link::Assignment;
-use fermi_attempt::assembly::{Greeting, LINK_VERSION};
 use fermi_attempt::coordinator::{Loss, RunInput};
+use fermi_attempt::greeting::{Greeting, LINK_VERSION};
 use fermi_attempt::node_message::{NodeCommand, NodeReport};
 use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::verdict::{Verdict, VerdictKind};

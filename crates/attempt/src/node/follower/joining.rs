@@ -12,7 +12,8 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use super::super::local_node::Node;
 use super::master_port;
 use super::not_joined::{no_more, why_not_joined};
-use crate::assembly::{Greeting, JoinRefusal};
+use crate::greeting::Greeting;
+use crate::join_refusal::JoinRefusal;
 use crate::link::{self, JoinError, Link};
 
 /// Nodes that are started together meet within milliseconds; a first node that is late is not hammered.
