@@ -36,7 +36,7 @@ pub struct FollowerNode {
     heard_there_ms: u64,
     /// When this process last looked around, by that clock too.
     looked_ms: u64,
-    /// For how long it had not, the last time that this was long.
+    /// For how long at most it had not, since the coordinator was last known to have heard it.
     stood_still_ms: u64,
     over: bool,
 }
@@ -134,7 +134,8 @@ impl FollowerNode {
         let now_ms = lease::boot_ms();
         let unlooked_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
         if unlooked_ms >= STANDS_STILL_FROM_MS {
-            self.stood_still_ms = unlooked_ms;
+            // What is done about it may take long, too.
+            self.stood_still_ms = self.stood_still_ms.max(unlooked_ms);
         }
         match &self.state {
             State::Joining(_) => self.take_join_news(node),
