@@ -139,6 +139,72 @@ fn a_task_that_has_moved_on_since_the_backup_is_taken_up_where_it_is() {
     fleet.assert_idle();
 }
 
+/// A task that ran when the backup was made and has succeeded since; its agent has forgotten it. The file has a line for each
+/// time that it was run.
+fn ended_since_the_backup(fleet: &Fleet) -> (String, PathBuf, PathBuf) {
+    let (ran, go) = (fleet.place.path().join("ran"), fleet.place.path().join("go"));
+    let script = format!("echo ran >> {}; until [ -e {} ]; do sleep 0.1; done", ran.display(), go.display());
+    let task = fleet.run_script(&script, 2);
+    fleet.task_is(&task, "running");
+    let from = backup(fleet, "monday", &[]);
+    fs::write(&go, "").unwrap();
+    fleet.task_is(&task, "succeeded");
+    eventually("the agent to forget the run", || {
+        let clusters = fs::read_dir(fleet.agent_data(0)).ok()?.flatten();
+        let runs = clusters.filter_map(|cluster| fs::read_dir(cluster.path().join("runs")).ok());
+        (runs.map(Iterator::count).sum::<usize>() == 0).then_some(())
+    });
+    (task, from, ran)
+}
+
+#[test]
+fn what_has_ended_since_the_backup_ended_as_the_database_of_before_says() {
+    let mut fleet = Fleet::of(&[("gn6", 1)]);
+    let (task, from, ran) = ended_since_the_backup(&fleet);
+    let told = restore(&mut fleet, &from);
+    assert!(told.contains("1 of its tasks had ended since"), "{told}");
+    fleet.task_is(&task, "succeeded");
+    fleet.environment_is("gn6", "running");
+    let next = fleet.run_script("true", 0);
+    fleet.task_is(&next, "succeeded");
+    assert_eq!(fleet.task(&task)["status"], "succeeded");
+    assert_eq!(fs::read_to_string(ran).unwrap(), "ran\n");
+}
+
+/// The database of before cannot be read, and so cannot say that it has succeeded. A token of before does not come back either.
+#[test]
+fn what_may_have_ended_since_the_backup_is_not_run_again_by_itself_and_no_old_token_is_good() {
+    let mut fleet = Fleet::of(&[("gn6", 1)]);
+    let (task, from, ran) = ended_since_the_backup(&fleet);
+    fleet.kill_server();
+    let token = fs::read_to_string(fleet.data().join("token")).unwrap();
+    fs::write(from.join("token"), "of-before-it-was-replaced\n").unwrap();
+    fs::write(fleet.data().join("fermi.db"), "damaged").unwrap();
+    let told = put_back(&mut fleet, &from);
+    assert!(!told.contains("had ended since"), "{told}");
+    assert_eq!(fs::read_to_string(fleet.data().join("token")).unwrap(), token);
+    let ended = fleet.task_is(&task, "failed");
+    assert!(ended["verdict"].to_string().contains("resultUnknown"), "{ended:#}");
+    assert_eq!(ended["attempts"].as_array().map(Vec::len), Some(1), "{ended:#}");
+    assert_eq!(fs::read_to_string(ran).unwrap(), "ran\n");
+    fleet.assert_idle();
+}
+
+#[test]
+fn an_older_database_beside_the_log_of_a_server_that_was_killed_is_not_mixed_with_it() {
+    let mut fleet = Fleet::of(&[]);
+    let (data, from) = (fleet.data(), backup(&fleet, "monday", &[]));
+    fleet.kill_server();
+    assert!(fs::metadata(data.join("fermi.db-wal")).unwrap().len() > 0);
+    let own = fs::read(data.join("fermi.db")).unwrap();
+    fs::copy(from.join("fermi.db"), data.join("fermi.db")).unwrap();
+    assert!(!fleet.try_start_server(), "it has started on a mixture");
+    let log = fleet.server_log();
+    assert!(log.contains("belongs to another state") && log.contains("server restore"), "{log}");
+    fs::write(data.join("fermi.db"), own).unwrap();
+    fleet.start_server();
+}
+
 #[test]
 fn a_restore_is_refused_while_the_server_runs_and_without_a_backup() {
     let fleet = Fleet::of(&[]);

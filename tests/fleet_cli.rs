@@ -294,6 +294,42 @@ fn the_demo_trains_six_ranks_and_leaves_nothing() {
     place.assert_empty();
 }
 
+/// What the second start leaves out would be out of everybody's reach.
+#[test]
+fn fermi_up_names_what_an_earlier_start_has_left_running_in_an_environment_that_is_left_out() {
+    let place = Place::new();
+    let up = |envs: &[&str], options: &[&str]| {
+        let mut command = place.fermi(["up", "--json", "--listen", "127.0.0.1:0"]);
+        for env in envs {
+            command.args(["--env", env]);
+        }
+        Run::start(command.args(options).env("FERMI_LANG", "en"))
+    };
+    let first = up(&["a1:z:1", "a2:z:1"], &["--keep-running"]);
+    let server = eventually("the address of the server", || {
+        let said: Value = serde_json::from_str(first.stdout_so_far().lines().next()?).ok()?;
+        Some(said["server"].as_str()?.to_owned())
+    });
+    first.says("Ctrl-C");
+    let begun = place.path().join("begun");
+    let script = format!("touch {}; while :; do sleep 0.1; done", begun.display());
+    let mut create = place.fermi(["task", "create", "--name", "k2", "--env", "a2", "--framework", "command"]);
+    Run::whole(create.args(["--", "sh", "-c", &script]).env("FERMI_SERVER", &server)).expect(0);
+    eventually("it to run", || begun.exists().then_some(()));
+    first.signal(libc::SIGINT);
+    first.ended();
+    let refused = up(&["a1:z:1"], &[]).ended();
+    assert_eq!(refused.code(), Some(2), "{}", refused.err());
+    let said = refused.err();
+    assert!(said.contains("a2 still has what an earlier start left running"), "{said}");
+    let both = up(&["a1:z:1", "a2:z:1"], &[]);
+    both.says("Ctrl-C");
+    both.signal(libc::SIGINT);
+    let ended = both.ended();
+    assert_eq!(ended.code(), Some(128 + libc::SIGINT), "{}", ended.err());
+    place.assert_empty();
+}
+
 /// Each takes its time to end: nobody's grace is waited for before the next one is asked.
 #[test]
 fn at_the_end_of_fermi_up_all_tasks_are_asked_to_stop_at_once() {

@@ -134,6 +134,38 @@ fn a_machine_that_is_lost_frees_its_task_and_another_one_goes_on() {
     second.ended();
 }
 
+/// It was not off, and comes back when the other one has long begun.
+#[test]
+fn a_machine_that_was_replaced_ends_what_it_still_runs_and_gets_its_name_no_more() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    let checkpoint = Checkpoint::of(&fleet);
+    let task = fleet.run_script(&checkpoint.script(3_000), 1);
+    checkpoint.has_begun();
+    signal(fleet.agent_pid(0), libc::SIGSTOP);
+    fleet.environment_is("gn6", "offline");
+    fermi(&fleet, &["env", "replace", "gn6"]);
+    let second = second_agent(&fleet, "gn6", "other");
+    eventually("the other machine to train", || checkpoint.generations().contains(&"2".to_owned()).then_some(()));
+    signal(fleet.agent_pid(0), libc::SIGCONT);
+    eventually("the first machine to be told", || {
+        fleet.agent_log(0).contains("another machine was put in the place of gn6").then_some(())
+    });
+    eventually("what it runs to end", || fleet.keepers(0).is_none().then_some(()));
+    assert_eq!(fleet.task(&task)["generation"], 2);
+    fleet.task_is(&task, "running");
+    fleet.post(&format!("/training-tasks/{task}/stop"), &json!({ "force": true }));
+    fleet.task_is(&task, "stopped");
+    // Idle and away, the other one keeps the name.
+    second.signal(libc::SIGTERM);
+    second.ended();
+    fleet.environment_is("gn6", "offline");
+    let told = fleet.agent_log(0).matches("in the place of gn6").count();
+    eventually("the first machine to be told again", || {
+        (fleet.agent_log(0).matches("in the place of gn6").count() > told).then_some(())
+    });
+    fleet.environment_is("gn6", "offline");
+}
+
 #[test]
 fn a_lost_machine_without_restarts_ends_its_task_with_the_reason() {
     let mut fleet = Fleet::of(&[("gn6", 1)]);

@@ -285,6 +285,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome)?,
             Event::Link(LinkNews::Message(message)) => self.obey(message),
             Event::Link(LinkNews::Answered { asked_ms }) => self.answered(asked_ms),
+            Event::Link(LinkNews::MustEnd(cluster, runs)) => self.must_end(&cluster, runs),
             Event::Link(LinkNews::Gone(why)) => {
                 self.shared.pulse.set(Beat::Away);
                 self.tell(AgentNews::NoLink(why));
@@ -314,6 +315,21 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Woken => drop(sweep::reap(&mut |_, _| {})),
         }
         Ok(())
+    }
+
+    /// Another machine has the place of this one: what runs here counts as ended, and another launch of it may be under way. The
+    /// reason of the refusal says so.
+    fn must_end(&mut self, cluster: &str, runs: Vec<RunKey>) {
+        if self.cluster.as_ref().is_none_or(|known| known.name != cluster) {
+            return;
+        }
+        let known = self.registry.known();
+        for run in runs {
+            if known.iter().any(|known| known.run == run && known.alive) {
+                trace::asked("kill", &run, self.environment.as_ref());
+                self.apply(AgentInput::Kill(run));
+            }
+        }
     }
 
     fn swept(&self, ended: Vec<Ended>) {

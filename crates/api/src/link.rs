@@ -110,6 +110,10 @@ pub enum ServerMessage {
         /// Whose word it is: the agent may have another pass for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
+        /// Runs there that count as ended, since another machine was put in the place of this one: the agent ends them now. Of a
+        /// release before, an agent passes over it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        end: Vec<RunKey>,
     },
     /// Start this, unless it was started already.
     Launch(Box<Assignment>),

@@ -11,7 +11,7 @@ use crate::{
     aggregate::Aggregate,
     environment::Environment,
     framework::Framework,
-    ids::EnvironmentId,
+    ids::{EnvironmentId, is_id},
     layout,
     messages::RequestRefusal,
     task::{
@@ -28,6 +28,8 @@ pub use policies::LONGEST_SPAN;
 
 /// The longest name of a task, in letters.
 pub const LONGEST_NAME: usize = 128;
+/// What people call the newest task, whatever its name.
+pub const LAST_TASK: &str = "last";
 /// How many layouts a refusal offers.
 const LAYOUTS_OFFERED: usize = 3;
 
@@ -353,6 +355,10 @@ fn name(name: &str) -> Result<String, RequestRefusal> {
     }
     if let Some(letter) = unseen::find(name) {
         return Err(RequestRefusal::NameWithUnseenLetter(letter));
+    }
+    // What is said of tasks is said by id, by name, or by this word.
+    if is_id(name, "task") || name.eq_ignore_ascii_case(LAST_TASK) {
+        return Err(RequestRefusal::NameReserved { name: name.to_owned() });
     }
     let letters = name.chars().count();
     if letters > LONGEST_NAME {

@@ -191,8 +191,10 @@ impl Verdict {
                 Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
             }
             VerdictKind::ResultUnknown { node } => Text::new(
-                format!("训练在 {node} 上已结束，但结果未能保存，无法得知是否成功"),
-                format!("the training ended on {node}, and how is not known: its result could not be kept"),
+                format!("训练在 {node} 上已结束，但结果未能保存或随数据库恢复而丢失，无法得知是否成功"),
+                format!(
+                    "the training ended on {node}, and how is not known: its result could not be kept, or was lost when the database was restored"
+                ),
             ),
             VerdictKind::Superseded { node, generation } => Text::new(
                 format!("节点 {node} 发现本任务的第 {generation} 代正在写入同一检查点，本代已结束"),

@@ -5,7 +5,7 @@ use crate::{
     environment::{Environment, EnvironmentStatus, Versions},
     framework::Framework,
     phase::TaskPhase,
-    task::{Strategy, Task, Work},
+    task::{Selection, Strategy, Task, TaskSpec, Work},
 };
 
 /// Something that does not stop a task from being created.
@@ -96,6 +96,15 @@ pub fn warnings(
         found.push(Warning::Suspect { environments: suspect });
     }
     found
+}
+
+/// Whether two tasks that are not over may write their checkpoints into one folder: they name the same one, and may have an
+/// environment in common.
+pub fn shares_checkpoints(one: &TaskSpec, other: &TaskSpec) -> bool {
+    let folder = |spec: &TaskSpec| Some(spec.options.checkpoint_dir.as_deref()?.trim_end_matches('/').to_owned());
+    let is_picked = |spec: &TaskSpec| matches!(spec.selection, Selection::Auto(_));
+    let shares = one.distributed.node_ids.iter().any(|id| other.distributed.node_ids.contains(id));
+    folder(one).is_some() && folder(one) == folder(other) && (shares || is_picked(one) || is_picked(other))
 }
 
 fn about_strategy(strategy: Strategy, framework: Option<Framework>, ranks: u32) -> Vec<Warning> {

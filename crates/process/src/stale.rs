@@ -155,6 +155,13 @@ impl LiveRun {
     }
 }
 
+/// The runs in a folder of notes whose keepers live on this machine.
+pub fn living(live: &Path) -> Vec<String> {
+    let entries = fs::read_dir(live).into_iter().flatten().flatten();
+    let notes = entries.filter_map(|entry| serde_json::from_slice::<LiveRun>(&fs::read(entry.path()).ok()?).ok());
+    notes.filter(|note| note.has_keepers().unwrap_or(false)).map(|note| note.run).collect()
+}
+
 /// A run that was found without keepers, and how many of its processes had to be ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {

@@ -398,6 +398,12 @@ impl Core {
         let credential =
             |row: &Arc<EnvironmentRow>| Some((row.environment.id.clone(), row.identity.as_ref()?.credential.clone()?));
         let credentials: HashMap<EnvironmentId, String> = rows.iter().filter_map(credential).collect();
+        let replaced = |row: &Arc<EnvironmentRow>| {
+            let digests = row.identity.iter().flat_map(|known| known.replaced.clone()).collect::<Vec<String>>();
+            let id = row.environment.id.clone();
+            digests.into_iter().map(move |digest| (digest, id.clone()))
+        };
+        self.0.accounts.take_replaced(rows.iter().flat_map(replaced).collect());
         let rows = rows.into_iter().map(|row| (row.environment.id.clone(), row)).collect();
         *self.0.rows.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
         *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use fermi_api::FRONT_END;
-use fermi_api::link::{CREDENTIAL_HEADER, ENVIRONMENT_HEADER};
+use fermi_api::link::{CREDENTIAL_HEADER, ENVIRONMENT_HEADER, LINK_PATH};
 use fermi_domain::access::{Deed, Peer, TokenScope, TrustedProxies};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
@@ -98,7 +98,7 @@ impl Guard {
         let holder = match self.holder(method, uri, headers) {
             Ok(holder) => holder,
             Err(problem) => {
-                let environment = self.joined(uri, headers).ok_or(problem)?;
+                let environment = self.joined(uri, headers).or_else(|| self.replaced(uri, headers)).ok_or(problem)?;
                 return Ok(Some(Caller { principal: Principal::agent_of(environment), holder: None }));
             }
         };
@@ -150,6 +150,12 @@ impl Guard {
     fn joined(&self, uri: &Uri, headers: &HeaderMap) -> Option<EnvironmentId> {
         let shown = headers.get(CREDENTIAL_HEADER).filter(|_| uri.path().starts_with(AGENTS))?.to_str().ok()?;
         self.accounts.environment_of(&identity::digest(shown))
+    }
+
+    /// Whose agent it was that asks for a link, if another machine was put in its place: it is told so there, and nothing else.
+    fn replaced(&self, uri: &Uri, headers: &HeaderMap) -> Option<EnvironmentId> {
+        let shown = headers.get(CREDENTIAL_HEADER).filter(|_| uri.path() == LINK_PATH)?.to_str().ok()?;
+        self.accounts.replaced_of(&identity::digest(shown))
     }
 
     fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiProblem> {

@@ -193,6 +193,12 @@ pub fn check_references(tx: &View<'_>, spec: &TaskSpec, by: &Principal) -> Resul
             return Err(RequestRefusal::DatasetVersionUnknown { id: dataset.dataset_version_id.clone() }.into());
         }
     }
+    // Named ones of a task that is over may have been deleted since.
+    for id in spec.distributed.node_ids.iter().chain(spec.distributed.workers.keys()) {
+        if tx.environment(id)?.is_none() {
+            return Err(RequestRefusal::EnvironmentUnknown { id: id.clone() }.into());
+        }
+    }
     if let Some(id) = &spec.model_id
         && tx.model(id)?.is_none()
     {

@@ -2,7 +2,7 @@
 //! machine may be running which has not come yet.
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
-use fermi_domain::fleet::{self, Conclusion, History, Hold, KnownRun, StrayRun};
+use fermi_domain::fleet::{self, Conclusion, Heard, History, Hold, KnownRun, StrayRun};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -85,6 +85,8 @@ pub fn compare(
     let (history, strays, last) = (view.history()?, view.strays()?, view.last_task_number()?);
     let mut tasks: Vec<Task> = view.live_tasks_on(environment)?.into_iter().map(|task| task.value).collect();
     let live = tasks.len();
+    let is_first = history.unheard.contains(environment);
+    let heard = if is_first { Heard::FirstSinceRestore } else { Heard::Before };
     for KnownRun { run, .. } in known {
         if !tasks.iter().any(|task| task.id == run.task) {
             tasks.extend(view.task(&run.task)?.map(|task| task.value));
@@ -96,7 +98,7 @@ pub fn compare(
         Some(_) => Ok(false),
         None => view.task_exists(&run.task),
     };
-    let mut conclusions = fleet::compare(&tasks[..live], environment, known, seen, origin);
+    let mut conclusions = fleet::compare(&tasks[..live], environment, known, seen, heard, origin);
     // What cannot be read cannot say that it wants nothing.
     let mut error = None;
     conclusions.retain(|conclusion| match conclusion {
@@ -138,6 +140,11 @@ impl Told {
         let tasks = self.strays.iter().map(|known| &known.run.task).chain(&self.later_task);
         tasks.filter_map(fleet::number).filter(|number| *number < last.saturating_add(MOST_LOST)).max().unwrap_or(0)
     }
+
+    /// Whether a database whose last task is this is found out by it to be older than it knew.
+    pub fn is_ahead_of(&self, last: u64) -> bool {
+        self.names_cluster && self.highest(last) > last
+    }
 }
 
 /// Stores that an environment has been heard since the last restore, with the runs there that the database has never
@@ -172,7 +179,7 @@ pub async fn note_hello(core: &Core, environment: &EnvironmentId, told: Told) ->
 fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, told: &Told, now_ms: u64) -> Result<bool, StoreError> {
     let last = tx.last_task_number()?;
     let highest = told.highest(last);
-    let is_found_out = told.names_cluster && highest > last;
+    let is_found_out = told.is_ahead_of(last);
     let mut history = if is_found_out { tx.note_restore(highest)? } else { tx.history()? };
     if is_found_out {
         let text = Text::new(

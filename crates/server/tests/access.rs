@@ -207,6 +207,29 @@ async fn tokens_are_shown_once_are_worth_their_role_and_end() {
     }
 }
 
+/// Whichever way its follower asks for it to be written.
+#[tokio::test]
+async fn what_is_followed_ends_with_the_token_of_its_follower() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    let ann = log_in(&cluster, "ann").await;
+    let request = json!({"taskName": "x", "command": {"argv": ["a"]}, "distributedConfig": {"nodeIds": ["env-001"]}});
+    data(&cluster, &ann, "POST", "/api/v1/training-tasks", Some(&request)).await;
+    let logs = "/api/v1/training-tasks/task-1/logs?follow=true";
+    let formats = ["text/plain", "application/x-ndjson", "text/event-stream"];
+    let followed = formats.map(|format| (logs, format)).into_iter();
+    for (path, format) in followed.chain([("/api/v1/events", formats[1]), ("/api/v1/events", formats[2])]) {
+        let made = data(&cluster, &ann, "POST", "/api/v1/tokens", Some(&json!({"name": "a follower"}))).await;
+        let (word, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+        let bearer = format!("Bearer {word}");
+        let mut live = cluster.stream(path, &[("accept", format), ("authorization", &bearer)]).await;
+        data(&cluster, &ann, "DELETE", &format!("/api/v1/tokens/{id}"), None).await;
+        let end = async { while futures_util::StreamExt::next(&mut live).await.is_some() {} };
+        let end = tokio::time::timeout(std::time::Duration::from_secs(10), end).await;
+        assert!(end.is_ok(), "{path} as {format} goes on");
+    }
+}
+
 #[tokio::test]
 async fn tokens_of_the_administrator_have_an_owner_each() {
     let cluster = closed().await;

@@ -248,6 +248,37 @@ async fn a_task_is_stopped_restarted_cloned_and_deleted_in_that_order_only() {
 }
 
 #[tokio::test]
+async fn two_open_tasks_in_one_checkpoint_folder_are_warned_of() {
+    let cluster = Cluster::start().await;
+    let made = async |environment: &str, folder: &str| {
+        let body = json!({"taskName": "x", "command": {"argv": ["a"]}, "options": {"checkpointDir": folder},
+            "distributedConfig": {"nodeIds": [environment]}});
+        let answer = cluster.post("/api/v1/training-tasks", &body.to_string()).await.json();
+        answer["data"]["warnings"].to_string().contains("checkpoints_shared")
+    };
+    assert!(!made("env-001", "/shared/run").await);
+    assert!(!made("env-002", "/shared/run").await && !made("env-001", "/shared/other").await);
+    assert!(made("env-001", "/shared/run/").await);
+    let shown = async |id: &str| cluster.get(&format!("/api/v1/training-tasks/{id}")).await.text();
+    assert!(shown("task-1").await.contains("task-4") && !shown("task-3").await.contains("checkpoints_shared"));
+    cluster.post("/api/v1/training-tasks/task-4/stop", "{}").await;
+    assert!(!shown("task-1").await.contains("checkpoints_shared"));
+}
+
+#[tokio::test]
+async fn a_task_whose_environment_is_no_more_is_not_restarted() {
+    let cluster = Cluster::start().await;
+    let body = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-002"]}}"#;
+    cluster.post("/api/v1/training-tasks", body).await;
+    let task = "/api/v1/training-tasks/task-1";
+    cluster.post(&format!("{task}/stop"), "{}").await;
+    cluster.core.store().write(|tx| tx.delete_environment(&"env-002".into())).await.unwrap();
+    let refused = cluster.post(&format!("{task}/restart"), "").await;
+    assert_eq!((refused.status.as_u16(), &refused.json()["error"]["id"]), (422, &json!("environment_unknown")));
+    assert_eq!(cluster.get(task).await.json()["data"]["status"], "stopped");
+}
+
+#[tokio::test]
 async fn the_same_key_makes_one_task() {
     let cluster = Cluster::start().await;
     let send = |body: &'static str| {
@@ -324,6 +355,8 @@ async fn names_of_datasets_and_models_are_their_own() {
     let cluster = Cluster::start().await;
     assert_eq!(cluster.post("/api/v1/datasets", r#"{"name":" wiki "}"#).await.status, 409);
     assert_eq!(cluster.post("/api/v1/models", r#"{"name":"gpt"}"#).await.status, 409);
+    let versioned = cluster.post("/api/v1/datasets", r#"{"name":"a@b"}"#).await;
+    assert_eq!((versioned.status.as_u16(), &versioned.json()["error"]["id"]), (422, &json!("name_invalid")));
     let version = r#"{"version":"v1","path":"/x"}"#;
     assert_eq!(cluster.post("/api/v1/datasets/dataset-001/versions", version).await.status, 409);
     assert_eq!(cluster.post("/api/v1/datasets/dataset-077/versions", version).await.status, 404);

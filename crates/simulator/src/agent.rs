@@ -262,6 +262,11 @@ impl World {
         match admitted {
             Err(reason) => {
                 self.tell(|_| format!("{} is refused: {reason}", hello.name));
+                if self.server.has_replaced(&hello) {
+                    for known in hello.runs.into_iter().filter(|known| known.alive) {
+                        self.agent_hears(index, AgentInput::Kill(known.run));
+                    }
+                }
                 self.agents[index].pause_ms = 5_000;
                 self.dial_later(index);
             }

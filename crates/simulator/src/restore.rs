@@ -19,6 +19,12 @@ impl Server {
         let seen = u64::from(before.next_task);
         // A backup may be put back twice, and agents must see so: the store counts on from the database of before as well.
         self.database.history.epoch = self.database.history.epoch.max(before.history.epoch);
+        for task in self.database.tasks.values_mut() {
+            let taken = before.tasks.get(&task.id).and_then(|later| task.take_end_of(later));
+            if taken.is_some() && task.is_swept() {
+                self.database.leases.retain(|_, (holder, _)| *holder != task.id);
+            }
+        }
         for (environment, identity) in before.environments.into_values() {
             let mut kept = self.database.environments.values_mut();
             if let Some((_, known)) = kept.find(|(kept, _)| kept.name == environment.name) {

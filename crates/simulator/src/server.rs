@@ -44,7 +44,7 @@ pub struct StoreDown;
 pub struct Database {
     pub tasks: BTreeMap<TaskId, Task>,
     pub(crate) next_task: u32,
-    leases: BTreeMap<WorkerId, (TaskId, EnvironmentId)>,
+    pub(crate) leases: BTreeMap<WorkerId, (TaskId, EnvironmentId)>,
     pub(crate) environments: BTreeMap<EnvironmentId, (Environment, Identity)>,
     pub(crate) history: History,
     pub(crate) strays: Vec<StrayRun>,

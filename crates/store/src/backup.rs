@@ -21,9 +21,14 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{OpenError, StoreError, Transaction, View, events::NewEvent, migrations, open};
+use crate::{
+    OpenError, StoreError, Transaction, UpdateError, View,
+    events::NewEvent,
+    migrations,
+    open::{self, DATABASE},
+    start_word::{self, Log},
+};
 
-const DATABASE: &str = "fermi.db";
 const MANIFEST: &str = "manifest.json";
 /// What lies beside the database and belongs to it.
 const BESIDE: [&str; 4] = ["secret", "token", "authority.key", "authority.pem"];
@@ -60,6 +65,10 @@ pub struct RestoredFolder {
     pub set_aside: Option<PathBuf>,
     /// New tasks are counted after this number.
     pub last_number: u64,
+    /// Tasks that had come to their end since the backup, as the database of before says.
+    pub ends: u64,
+    /// Files of the folder that were kept, though it cannot be told whether they are of this cluster: token, secret, authority.
+    pub kept: Vec<&'static str>,
 }
 
 /// Why there is no backup, or no restore.
@@ -156,10 +165,12 @@ pub fn back_up(data: &Path, to: &Path, with_logs: bool, now_ms: u64) -> Result<M
 
 fn copy_all(data: &Path, to: &Path, with_logs: bool, now_ms: u64) -> Result<Manifest, BackupError> {
     let copy = to.join(DATABASE);
+    open::refuse_foreign_log(data)?;
     let source = Connection::open_with_flags(data.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     source.busy_timeout(std::time::Duration::from_secs(30))?;
     source.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
     drop(source);
+    start_word::remove(&copy)?;
     let mut manifest = checked(&copy)?;
     private(&copy)?;
     let mut done = Copied { files: 1, bytes: fs::metadata(&copy).map_err(at(&copy))?.len() };
@@ -300,13 +311,21 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<RestoredFolder, 
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(at(data))?;
     // Whoever serves the folder would not notice that its files are others.
     let _lock = open::lock(data)?;
-    let before = checked(&data.join(DATABASE)).ok();
-    let is_same = before.as_ref().is_some_and(|before| before.cluster == manifest.cluster);
+    let is_whole = start_word::log(data).map_err(at(data))? != Log::Foreign;
+    let before = checked(&data.join(DATABASE)).ok().filter(|_| is_whole);
+    // Of a database that cannot be read the file beside it says whose it is.
+    let served = before.as_ref().map(|before| before.cluster.clone()).or_else(|| start_word::cluster(data));
+    let is_same = served.as_ref() == Some(&manifest.cluster);
     let mut done = Copied::default();
+    let mut kept = Vec::new();
     for name in BESIDE {
-        // Those of another cluster are of no use to this one.
-        if from.join(name).exists() && !(is_same && data.join(name).exists()) {
+        let is_there = data.join(name).exists();
+        // Those of another cluster are of no use to this one. Where nobody knows, what is there stays: a token that was replaced
+        // since the backup must not be good again.
+        if from.join(name).exists() && !(is_there && (is_same || served.is_none())) {
             done.file(&from.join(name), &data.join(name))?;
+        } else if is_there && served.is_none() {
+            kept.push(name);
         }
     }
     done.folder(&from.join(SOURCES), &data.join(SOURCES))?;
@@ -316,15 +335,17 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<RestoredFolder, 
     let seen = before.as_ref().map_or(0, |before| before.last_task).max(highest_task(&data.join(LOGS)));
     let epoch = before.as_ref().map_or(0, |before| before.epoch);
     // Who speaks for an environment is not taken back: a machine that has taken a name since the backup has what runs there.
-    let speakers = if is_same { speakers(&data.join(DATABASE)).unwrap_or_default() } else { Vec::new() };
-    let last_number = note(&part, seen, epoch, &speakers, now_ms)?;
+    let is_read = is_same && is_whole;
+    let speakers = if is_read { speakers(&data.join(DATABASE)).unwrap_or_default() } else { Vec::new() };
+    let later = if is_read { opened(&data.join(DATABASE)).ok() } else { None };
+    let Noted { last_number, ends } = note(&part, &Before { seen, epoch, speakers, later }, now_ms)?;
     // From here on the next start would finish it.
     let ready = data.join(open::RESTORED);
     fs::rename(&part, &ready).map_err(at(&part))?;
-    let set_aside = set_aside(data, now_ms)?;
+    let set_aside = set_aside(data, is_whole, now_ms)?;
     fs::rename(&ready, data.join(DATABASE)).map_err(at(&ready))?;
     File::open(data).and_then(|folder| folder.sync_all()).map_err(at(data))?;
-    Ok(RestoredFolder { manifest, set_aside, last_number })
+    Ok(RestoredFolder { manifest, set_aside, last_number, ends, kept })
 }
 
 /// Takes note of a data folder that was put back whole, by a snapshot of its disk or a copy. No server may serve it.
@@ -333,14 +354,32 @@ pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<RestoredFolde
         return Err(BackupError::NoDatabase(data.to_owned()));
     }
     let _lock = open::lock(data)?;
+    open::refuse_foreign_log(data)?;
     let manifest = checked(&data.join(DATABASE))?;
-    let last_number = note(&data.join(DATABASE), highest_task(&data.join(LOGS)), 0, &[], now_ms)?;
-    Ok(RestoredFolder { manifest, set_aside: None, last_number })
+    let before = Before { seen: highest_task(&data.join(LOGS)), ..Before::default() };
+    let Noted { last_number, .. } = note(&data.join(DATABASE), &before, now_ms)?;
+    Ok(RestoredFolder { manifest, set_aside: None, last_number, ends: 0, kept: Vec::new() })
 }
 
-/// Numbers and cursors go on where nothing can have been given: `seen` is the highest number that anything else speaks of,
-/// `epoch` and `speakers` are those of the database of before.
-fn note(database: &Path, seen: u64, epoch: u64, speakers: &[Speaker], now_ms: u64) -> Result<u64, BackupError> {
+/// What is known of the state that is replaced.
+#[derive(Default)]
+struct Before {
+    /// The highest number that anything speaks of.
+    seen: u64,
+    epoch: u64,
+    speakers: Vec<Speaker>,
+    /// Its database, where it can be read.
+    later: Option<Connection>,
+}
+
+struct Noted {
+    last_number: u64,
+    ends: u64,
+}
+
+/// Numbers and cursors go on where nothing can have been given.
+fn note(database: &Path, before: &Before, now_ms: u64) -> Result<Noted, BackupError> {
+    let Before { seen, epoch, speakers, later } = before;
     let mut connection = Connection::open(database)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     migrations::migrate(&mut connection)?;
@@ -349,18 +388,53 @@ fn note(database: &Path, seen: u64, epoch: u64, speakers: &[Speaker], now_ms: u6
         let sql = "UPDATE environments SET instance = ?2, boot = ?3, identity = ?4 WHERE name = ?1";
         transaction.execute(sql, params![name, instance, boot, identity])?;
     }
-    let last_number = {
+    let noted = {
         let mut tx = Transaction::new(&transaction);
         let mut history = tx.history()?;
-        history.epoch = history.epoch.max(epoch);
+        history.epoch = history.epoch.max(*epoch);
         tx.set_history(&history)?;
-        tx.note_restore(seen)?;
+        tx.note_restore(*seen)?;
         let text = Text::new("数据库已从备份恢复", "the database was restored from a backup");
         tx.append_event(NewEvent::new(now_ms, "server.restored", text, Principal::System))?;
-        tx.last_task_number()?
+        let last_number = tx.last_task_number()?;
+        let ends = later.as_ref().map_or(Ok(0), |later| take_ends(&mut tx, &View { connection: later }, now_ms))?;
+        Noted { last_number, ends }
     };
     transaction.commit()?;
-    Ok(last_number)
+    Ok(noted)
+}
+
+/// What came to its end since the backup is not done again. A later state that cannot be read says nothing.
+fn take_ends(tx: &mut Transaction<'_>, later: &View<'_>, now_ms: u64) -> Result<u64, StoreError> {
+    let queued = tx.queued_tasks(None, usize::MAX >> 1)?;
+    let mut taken = 0;
+    for found in tx.live_tasks()?.into_iter().chain(queued) {
+        let (mut task, revision) = (found.value, found.revision);
+        let Ok(Some(of_later)) = later.task(&task.id) else { continue };
+        let Some(told) = task.take_end_of(&of_later.value) else { continue };
+        match tx.update_task(&task, revision, now_ms) {
+            Ok(()) => {}
+            Err(UpdateError::Store(error)) => return Err(error),
+            // It was read in this very transaction.
+            Err(UpdateError::Conflict { .. } | UpdateError::Missing) => return Err(StoreError::TransactionLost),
+        }
+        if task.is_swept() {
+            tx.release(&task.id)?;
+        }
+        // What its ranks wrote may still be on its way.
+        for trailing in later.trailing_of(&task.id).unwrap_or_default() {
+            tx.put_trailing(&trailing.run, &trailing.environment)?;
+        }
+        let event = NewEvent::new(now_ms, told.kind, told.text, Principal::System).about_task(&task.id);
+        let attempt = task.attempt().map(|attempt| attempt.number.get());
+        tx.append_event(NewEvent { attempt, detail: told.detail, ..event })?;
+        taken += 1;
+    }
+    Ok(taken)
+}
+
+fn opened(database: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
 /// Who speaks for an environment, as its row has it.
@@ -372,7 +446,7 @@ struct Speaker {
 }
 
 fn speakers(database: &Path) -> Result<Vec<Speaker>, BackupError> {
-    let before = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let before = opened(database)?;
     let mut statement = before.prepare("SELECT name, instance, boot, identity FROM environments")?;
     let rows = statement.query_map([], |row| {
         Ok(Speaker { name: row.get(0)?, instance: row.get(1)?, boot: row.get(2)?, identity: row.get(3)? })
@@ -381,12 +455,13 @@ fn speakers(database: &Path) -> Result<Vec<Speaker>, BackupError> {
 }
 
 /// Moves the database of before into a folder of its own, also one that cannot be read.
-fn set_aside(data: &Path, now_ms: u64) -> Result<Option<PathBuf>, BackupError> {
+fn set_aside(data: &Path, is_whole: bool, now_ms: u64) -> Result<Option<PathBuf>, BackupError> {
     if !data.join(DATABASE).exists() {
         return Ok(None);
     }
     // What is in its log only goes with it; one that cannot be read is moved as it is.
-    if let Ok(before) = Connection::open_with_flags(data.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE) {
+    if is_whole && let Ok(before) = Connection::open_with_flags(data.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)
+    {
         let _ = before.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
     let aside = data.join(format!("before-restore-{now_ms}"));

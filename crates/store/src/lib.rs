@@ -44,6 +44,7 @@ mod page;
 mod reader;
 mod row;
 mod spent;
+mod start_word;
 mod store;
 mod transaction;
 mod unreadable;

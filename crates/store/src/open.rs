@@ -14,9 +14,15 @@ use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension};
 use thiserror::Error;
 
-use crate::{ballast::Ballast, migrations};
+use crate::{
+    ballast::Ballast,
+    migrations,
+    start_word::{self, Log},
+};
 
-const DATABASE: &str = "fermi.db";
+pub(crate) const DATABASE: &str = "fermi.db";
+/// What a server that was killed has not yet written into it.
+pub(crate) const LOG: &str = "fermi.db-wal";
 const LOCK: &str = "fermi.lock";
 /// A restored database that is whole and about to take its place.
 pub(crate) const RESTORED: &str = "fermi.db.restored";
@@ -53,6 +59,9 @@ pub enum OpenError {
     /// Acknowledged writes would not survive a power cut.
     #[error("the database in {folder} cannot be kept safely: {setting} is {found}")]
     NotDurable { folder: String, setting: &'static str, found: String },
+    /// An older database was put back by hand, and the log of a later state lies beside it.
+    #[error("fermi.db-wal in {folder} belongs to another state of fermi.db")]
+    ForeignLog { folder: String },
     #[error("the database in {folder} cannot be opened")]
     Sql {
         folder: String,
@@ -83,6 +92,7 @@ impl Explained for OpenError {
             Self::NotDurable { folder, setting, found } => {
                 format!("{folder} 中的数据库无法可靠保存：{setting} 为 {found}")
             }
+            Self::ForeignLog { folder } => format!("{folder} 中的 fermi.db-wal 属于 fermi.db 的另一个状态"),
             Self::Sql { folder, source } => {
                 let why = of_database(source);
                 return Text::new(format!("无法打开 {folder} 中的数据库：{}", why.zh), format!("{self}: {}", why.en));
@@ -109,6 +119,12 @@ impl Explained for OpenError {
             Self::Sql { source, .. } if is_damaged(source) => Hint::new(
                 "fermi.db 已损坏或不是数据库；用 fermi server restore 从备份恢复，或把它移走以重新开始",
                 "fermi.db is damaged or no database; put a backup back with `fermi server restore`, or move it away to begin anew",
+            ),
+            Self::ForeignLog { .. } => Hint::new(
+                "如果手工放回了 fermi.db：用 fermi server restore 从备份恢复；或移走 fermi.db-wal 和 fermi.db-shm，再运行 \
+                 fermi server restore --here",
+                "if fermi.db was put back by hand: put a backup back with `fermi server restore`, or move fermi.db-wal and \
+                 fermi.db-shm away and run `fermi server restore --here`",
             ),
             Self::Folder { .. } | Self::NotDurable { .. } | Self::Sql { .. } | Self::Threads(_) => {
                 Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
@@ -180,6 +196,7 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
 
     let path = folder.join(DATABASE);
     finish_restore(folder, &path).map_err(unusable)?;
+    let log = refuse_foreign_log(folder)?;
     let pages = log_pages(folder);
     let mut writer = connect(&path, pages).map_err(failed)?;
     let found = migrations::version(&writer).map_err(failed)?;
@@ -188,8 +205,13 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     }
     writer.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     assert_durable(&writer, &shown)?;
+    if log == Log::Own {
+        // Nobody has closed it: what it has now may be of two states.
+        assert_whole(&writer).map_err(failed)?;
+    }
     migrations::migrate(&mut writer).map_err(failed)?;
     let cluster = cluster(&writer).map_err(failed)?;
+    start_word::renew(folder, &cluster, &writer).map_err(failed)?;
     // The entries of the folder itself must survive as well.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unusable)?;
 
@@ -201,6 +223,23 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
         })
         .collect();
     Ok(Opened { lock, ballast, writer, readers: readers.map_err(failed)?, cluster })
+}
+
+/// What lies beside the database, unless it is the log of another state of it: SQLite would mix the two.
+pub(crate) fn refuse_foreign_log(folder: &Path) -> Result<Log, OpenError> {
+    match start_word::log(folder).map_err(|source| unusable(folder, source))? {
+        Log::Foreign => Err(OpenError::ForeignLog { folder: folder.display().to_string() }),
+        log => Ok(log),
+    }
+}
+
+fn assert_whole(connection: &Connection) -> rusqlite::Result<()> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    Err(rusqlite::Error::SqliteFailure(code, Some(found)))
 }
 
 /// A restore that was cut off between setting the old database aside and putting the new one in its place.

@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fermi_domain::{ids::TaskId, retention::LogOwner};
+use fermi_domain::{ids::TaskId, retention::LogOwner, task::ClockNote};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
     StoreError, Transaction, View,
-    row::{signed, unsigned},
+    row::{json, signed, unsigned},
     snapshots::bare,
     tasks::{Standing, task_id, task_seq},
 };
 
 const CLOCK: &str = "believed_ms";
+const CLOCKS: &str = "clocks";
 
 /// How many rows there are of what has no page of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,9 +61,10 @@ impl View<'_> {
     pub fn row_counts(&self) -> Result<RowCounts, StoreError> {
         let answers: i64 =
             self.connection.prepare_cached("SELECT count(*) FROM idempotency")?.query_row([], |row| row.get(0))?;
-        // Cursors never skip, so that nothing needs to be counted.
-        let events = (self.last_cursor()? + 1).saturating_sub(self.first_cursor()?);
-        Ok(RowCounts { events, answers: unsigned(answers) })
+        // Cursors have gaps where a backup was put back.
+        let events: i64 =
+            self.connection.prepare_cached("SELECT count(*) FROM events")?.query_row([], |row| row.get(0))?;
+        Ok(RowCounts { events: unsigned(events), answers: unsigned(answers) })
     }
 
     /// The time that was believed last.
@@ -70,6 +72,13 @@ impl View<'_> {
         let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
         let found: Option<String> = statement.query_row([CLOCK], |row| row.get(0)).optional()?;
         Ok(found.and_then(|text| text.parse().ok()))
+    }
+
+    /// Both clocks as they were noted last; none where no release has noted them that is understood.
+    pub fn clock_note(&self) -> Result<Option<ClockNote>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+        let found: Option<String> = statement.query_row([CLOCKS], |row| row.get(0)).optional()?;
+        Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
     }
 }
 
@@ -86,6 +95,14 @@ impl Transaction<'_> {
             "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         )?;
         statement.execute(params![CLOCK, believed_ms.to_string()])?;
+        Ok(())
+    }
+
+    pub fn put_clock_note(&mut self, note: &ClockNote) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        )?;
+        statement.execute(params![CLOCKS, json("clock", note)?])?;
         Ok(())
     }
 

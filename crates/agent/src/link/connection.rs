@@ -8,6 +8,7 @@ use fermi_api::client::{ServerAddress, ServerStream, TlsRefusal};
 use fermi_api::link::{AgentMessage, CREDENTIAL_HEADER, Hello, LINK_PATH, ServerMessage, Welcome};
 use fermi_domain::access::Fingerprint;
 use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::task::RunKey;
 use fermi_process::lease;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
@@ -29,7 +30,7 @@ pub enum ConnectionError {
     #[error("{0}")]
     Lost(String),
     #[error("refused")]
-    Refused { reason: Text, hint: Text, cluster: Option<String> },
+    Refused { reason: Text, hint: Text, cluster: Option<String>, end: Vec<RunKey> },
 }
 
 impl ConnectionError {
@@ -92,8 +93,8 @@ impl ServerConnection {
             match self.socket.read().map_err(ConnectionError::lost)? {
                 Message::Text(text) => match serde_json::from_str(&text) {
                     Ok(ServerMessage::Welcome(welcome)) => return Ok(welcome),
-                    Ok(ServerMessage::Refused { reason, hint, cluster }) => {
-                        return Err(ConnectionError::Refused { reason, hint, cluster });
+                    Ok(ServerMessage::Refused { reason, hint, cluster, end }) => {
+                        return Err(ConnectionError::Refused { reason, hint, cluster, end });
                     }
                     // Nothing else can be meant for us yet.
                     Ok(_) | Err(_) => {}
@@ -202,6 +203,7 @@ fn bad_token() -> ConnectionError {
         reason: Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
         hint: Text::new("重新复制令牌", "copy the token again"),
         cluster: None,
+        end: Vec::new(),
     }
 }
 
@@ -209,7 +211,7 @@ fn bad_token() -> ConnectionError {
 fn not_proved(refusal: &TlsRefusal) -> ConnectionError {
     let reason = refusal.text();
     let hint = refusal.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-    ConnectionError::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster: None }
+    ConnectionError::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster: None, end: Vec::new() }
 }
 
 fn not_let_in(status: u16) -> ConnectionError {
@@ -222,12 +224,14 @@ fn not_let_in(status: u16) -> ConnectionError {
                  new one",
             ),
             cluster: None,
+            end: Vec::new(),
         },
         426 => not_proved(&TlsRefusal::Required),
         404 => ConnectionError::Refused {
             reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
             hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),
             cluster: None,
+            end: Vec::new(),
         },
         _ => ConnectionError::Lost(format!("the server answered {status}")),
     }

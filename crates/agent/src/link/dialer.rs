@@ -40,6 +40,8 @@ pub enum LinkNews {
     Answered {
         asked_ms: u64,
     },
+    /// The server has refused this agent, and these runs count as ended there: another machine has its place.
+    MustEnd(String, Vec<RunKey>),
     Gone(NoLink),
 }
 
@@ -134,9 +136,12 @@ impl Dialer {
                     tell(LinkNews::Gone(NoLink::Lost { reason, retry_in: wait }));
                     wait
                 }
-                ConnectionError::Refused { reason, hint, cluster } => {
+                ConnectionError::Refused { reason, hint, cluster, end } => {
                     if let Some(cluster) = cluster {
                         self.passes.turn_to(&cluster);
+                        if !end.is_empty() {
+                            tell(LinkNews::MustEnd(cluster, end));
+                        }
                     }
                     tell(LinkNews::Gone(NoLink::Refused { reason, hint }));
                     REFUSED_PAUSE
@@ -187,8 +192,8 @@ impl Dialer {
                 connection.send(&message)?;
             }
             for message in connection.wait(bell)? {
-                if let ServerMessage::Refused { reason, hint, cluster } = message {
-                    return Err(ConnectionError::Refused { reason, hint, cluster });
+                if let ServerMessage::Refused { reason, hint, cluster, end } = message {
+                    return Err(ConnectionError::Refused { reason, hint, cluster, end });
                 }
                 tell(LinkNews::Message(message));
             }

@@ -31,7 +31,13 @@ pub struct Identity {
     /// What the token with which it joined has said of it.
     #[serde(skip_serializing_if = "FixedPlace::is_free")]
     pub place: FixedPlace,
+    /// Digests of credentials of agents in whose place another machine was put, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
 }
+
+/// How many replaced agents of a name are known.
+const MOST_REPLACED: usize = 16;
 
 /// What an agent says of itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +87,8 @@ pub enum Admission {
 /// Why an agent may not speak for the environment that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impostor {
+    /// An operator has put another machine in its place: it gets the name no more, and what it runs counts as ended.
+    Replaced,
     /// Another agent answers under this name.
     NameTaken,
     /// Another agent had this name, and what it started may still run.
@@ -95,7 +103,10 @@ pub enum Impostor {
 
 /// Decides who speaks for an environment.
 pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<'_>) -> Admission {
-    let Some(known) = known else { return register(hello) };
+    let Some(known) = known.filter(|known| !known.is_vacant()) else { return register(hello) };
+    if hello.credential.is_some_and(|shown| known.has_replaced(shown)) {
+        return Admission::Refuse(Impostor::Replaced);
+    }
     // The agent that was restarted in place of one that was killed comes a moment later: its connection ends with it.
     if standing.is_answering {
         return Admission::Refuse(Impostor::NameTaken);
@@ -188,6 +199,39 @@ impl Identity {
     /// agent is a stranger, while what it started is still its own.
     pub fn revoked(now_ms: u64) -> Self {
         Self { credential: Some(String::new()), revoked_ms: Some(now_ms), ..Self::default() }
+    }
+
+    /// As it is kept once an operator lets another machine take the name of this one.
+    #[must_use]
+    pub fn replaced(self) -> Self {
+        let mut replaced = self.replaced;
+        // The digest of nothing is that of one that was revoked.
+        replaced.extend(self.credential.filter(|digest| !digest.is_empty()));
+        replaced.drain(..replaced.len().saturating_sub(MOST_REPLACED));
+        let of_before = Self { replaced, ..Self::default() };
+        match self.revoked_ms {
+            // Tokens that were made before a revocation bring no other machine in either.
+            Some(revoked_ms) => Self { replaced: of_before.replaced, ..Self::revoked(revoked_ms) },
+            None => of_before,
+        }
+    }
+
+    /// Keeps in mind whom it has replaced, but for itself: nobody has come until it did.
+    #[must_use]
+    pub fn in_place_of(mut self, before: Option<&Self>, shown: Option<&str>) -> Self {
+        let before = before.map(|before| before.replaced.as_slice()).unwrap_or_default();
+        self.replaced = before.iter().filter(|digest| shown != Some(digest.as_str())).cloned().collect();
+        self
+    }
+
+    /// Whether this credential was that of an agent in whose place another machine was put.
+    pub fn has_replaced(&self, credential: &str) -> bool {
+        self.replaced.iter().any(|digest| digest == credential)
+    }
+
+    /// Whether the name is free: nobody has taken it since its agent was replaced.
+    fn is_vacant(&self) -> bool {
+        self.instance.is_empty() && self.credential.is_none() && self.revoked_ms.is_none()
     }
 
     /// Whether the name is that of an agent which has a credential, so that no other takes it without an operator's word.
@@ -304,6 +348,37 @@ mod tests {
             assert_eq!(admit(Some(&known), standing, &stranger), expected, "{standing:?}");
         }
         assert_eq!(admit(None, Standing::default(), &stranger), Admission::Register);
+    }
+
+    #[test]
+    fn an_agent_in_whose_place_another_machine_was_put_gets_its_name_no_more() {
+        let vacant = known().replaced();
+        let anybody = Introduction { instance: "new", credential: None, seal: None, ..HELLO };
+        for standing in [Standing::default(), Standing { is_by_join_token: true, is_lost: true, ..Standing::default() }]
+        {
+            assert_eq!(admit(Some(&vacant), standing, &anybody), Admission::Register);
+            assert_eq!(admit(Some(&vacant), standing, &HELLO), Admission::Register, "nobody has come until now");
+        }
+        let taken = Identity::after(&anybody, Some("new".into())).in_place_of(Some(&vacant), None);
+        let replaced = Admission::Refuse(Impostor::Replaced);
+        for standing in [
+            Standing::default(),
+            Standing { is_answering: true, ..Standing::default() },
+            Standing { may_have_runs: true, ..Standing::default() },
+            Standing { is_restored: true, ..Standing::default() },
+        ] {
+            assert_eq!(admit(Some(&taken), standing, &HELLO), replaced, "{standing:?}");
+        }
+        let own = Introduction { credential: Some("new"), seal: Some("s2"), next_seal: Some("s3"), ..anybody };
+        assert_eq!(admit(Some(&taken), Standing::default(), &own), Admission::Return { is_new_boot: false });
+        let again = taken.replaced();
+        assert_eq!(again.replaced, ["c", "new"]);
+        let back = Identity::after(&HELLO, Some("newer".into())).in_place_of(Some(&again), Some("c"));
+        assert_eq!(back.replaced, ["new"], "it came first after all");
+        assert_eq!(Identity::revoked(7).replaced().revoked_ms, Some(7));
+        let many = (0..40)
+            .fold(known(), |known, number| Identity { credential: Some(number.to_string()), ..known }.replaced());
+        assert_eq!(many.replaced.len(), MOST_REPLACED);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod piece;
 mod witness;
 
 pub use admission::{Admission, Identity, Impostor, Introduction, Standing, admit};
-pub use comparison::{Conclusion, KnownRun, compare, may_have_runs};
+pub use comparison::{Conclusion, Heard, KnownRun, compare, may_have_runs};
 pub use dial::pause_before_dial;
 pub use history::{History, Hold, LostNumbers, Origin, StrayRun, number, waits_for_stray, waits_for_unheard};
 pub use liveness::{LastHeard, Liveness, OFFLINE_AFTER, SUSPECT_AFTER};

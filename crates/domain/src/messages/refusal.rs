@@ -22,6 +22,10 @@ pub enum RequestRefusal {
     },
     NameWithControlCharacters,
     NameWithUnseenLetter(UnseenLetter),
+    /// It would be taken for an id, or for a word that stands for one.
+    NameReserved {
+        name: String,
+    },
     DatasetRequired,
     /// The form chooses a dataset with its version, so the sentence is the same.
     DatasetVersionRequired,
@@ -137,6 +141,7 @@ impl RequestRefusal {
             Self::NameRequired
             | Self::NameTooLong { .. }
             | Self::NameWithControlCharacters
+            | Self::NameReserved { .. }
             | Self::NameWithUnseenLetter(_) => "taskName",
             Self::DatasetRequired => "datasetId",
             Self::DatasetVersionRequired => "datasetVersionId",
@@ -184,6 +189,7 @@ impl Explained for RequestRefusal {
             Self::NameTooLong { .. } => "name_too_long",
             Self::NameWithControlCharacters => "name_control_characters",
             Self::NameWithUnseenLetter(letter) => letter.id(),
+            Self::NameReserved { .. } => "name_reserved",
             Self::DatasetRequired | Self::DatasetVersionRequired => "dataset_required",
             Self::EnvironmentRequired => "environment_required",
             Self::EnvironmentTwice { .. } => "environment_duplicate",

@@ -16,7 +16,7 @@ pub use record::{
     StopIntent, Task, ToldEnd,
 };
 pub use selection::{AutoSelection, Selection};
-pub use spans::{Moment, Spans};
+pub use spans::{ClockNote, Moment, Spans};
 pub use spec::{
     DatasetChoice, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Strategy,
     TaskSpec, Warm, Work,

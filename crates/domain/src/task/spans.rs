@@ -5,7 +5,12 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::TaskId;
+
+/// By less than this a wall clock is put right, not set.
+const SET_MS: i64 = 60_000;
 
 /// Spans of tasks, each known by its task and by when it began.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +25,30 @@ struct Span {
     /// How long it had lasted when it was first seen.
     before_ms: u64,
     seen_ms: u64,
+}
+
+/// Both clocks as the server has seen them last; kept, so that a wall clock which was set while no server ran is noticed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockNote {
+    /// The start of the machine since which the other clock goes, by the kernel's id for it.
+    pub boot: String,
+    pub wall_ms: u64,
+    /// Of the clock that cannot be set, since the machine was started, time asleep included.
+    pub boot_ms: u64,
+}
+
+impl ClockNote {
+    /// By how much the wall clock was set since this note: ahead, or back where it is negative. Nothing is known of what happened
+    /// to it while the machine was off.
+    pub fn set_by(&self, now: &Self) -> Option<i64> {
+        if self.boot.is_empty() || self.boot != now.boot {
+            return None;
+        }
+        let expected_ms = self.wall_ms.saturating_add(now.boot_ms.saturating_sub(self.boot_ms));
+        let by_ms = i64::try_from(i128::from(now.wall_ms) - i128::from(expected_ms)).ok()?;
+        (by_ms.abs() >= SET_MS).then_some(by_ms)
+    }
 }
 
 /// Both clocks at one moment.
@@ -75,6 +104,23 @@ mod tests {
         assert_eq!(spans.lasted_ms(&task, None, Moment { wall_ms: 5, monotonic_ms: 5 }), 0);
         spans.keep(|_| false);
         assert_eq!(spans.lasted_ms(&task, Some(1_000), Moment { wall_ms: 1_100, monotonic_ms: 99 }), 100);
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_is_noticed_while_the_machine_is_up() {
+        let note = |boot: &str, wall_ms, boot_ms| ClockNote { boot: boot.to_owned(), wall_ms, boot_ms };
+        let last = note("b1", 1_000_000, 500);
+        let hour = 3_600_000;
+        for (now, expected) in [
+            (note("b1", 1_000_000 + hour, 500 + hour), None),
+            (note("b1", 1_000_000 + hour + 59_000, 500 + hour), None),
+            (note("b1", 1_000_000 + 4 * hour, 500 + hour), Some(3 * 3_600_000)),
+            (note("b1", 900_000, 500), Some(-100_000)),
+            (note("b2", 1_000_000 + 4 * hour, 100), None),
+        ] {
+            assert_eq!(last.set_by(&now), expected, "{now:?}");
+        }
+        assert_eq!(note("", 0, 0).set_by(&note("", 9 * hour, 0)), None, "the kernel does not say");
     }
 
     #[test]

@@ -57,8 +57,12 @@ fn a_recipe_has_its_settings_from_one_place_and_its_data_from_either() {
 #[test]
 fn each_mistake_is_answered_with_its_sentence_and_field() {
     type Change = fn(&mut CreateRequest);
-    let table: [(&str, &str, &str, Change); 23] = [
+    let table: [(&str, &str, &str, Change); 25] = [
         ("name_required", "taskName", "请输入任务名称", |it| it.task_name = "  \t".to_owned()),
+        ("name_reserved", "taskName", "任务不能命名为“task-10004”", |it| {
+            it.task_name = "task-10004".to_owned()
+        }),
+        ("name_reserved", "taskName", "任务不能命名为“last”", |it| it.task_name = " last ".to_owned()),
         ("name_control_characters", "taskName", "任务名称含有控制字符", |it| {
             it.task_name = "a\u{7}b".to_owned()
         }),

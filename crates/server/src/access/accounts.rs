@@ -34,6 +34,8 @@ pub struct Accounts {
     changes: watch::Sender<u64>,
     /// The environments by the digests of their agents' credentials.
     credentials: RwLock<HashMap<String, EnvironmentId>>,
+    /// Those in whose place another machine was put, by the same.
+    replaced: RwLock<HashMap<String, EnvironmentId>>,
     throttle: Mutex<Throttle>,
 }
 
@@ -92,6 +94,16 @@ impl Accounts {
         let known = of.iter().filter(|(_, digest)| !digest.is_empty());
         let known = known.map(|(environment, digest)| (digest.clone(), environment.clone())).collect();
         *self.credentials.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Takes the digests of what agents have shown in whose place another machine was put.
+    pub fn take_replaced(&self, known: HashMap<String, EnvironmentId>) {
+        *self.replaced.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Whose agent it was that shows a credential of this digest, if another machine was put in its place.
+    pub fn replaced_of(&self, digest: &str) -> Option<EnvironmentId> {
+        self.replaced.read().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
     }
 
     /// Whose agent shows a credential of this digest.

@@ -2,6 +2,7 @@
 
 use fermi_domain::environment::LONGEST_NAME;
 use fermi_domain::language::{Explained, Hint, Text, reason};
+use fermi_domain::task::RunKey;
 use fermi_domain::unseen;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,12 @@ pub enum AdmissionRefusal {
     /// Another machine has this name and is away; an operator says first that it is replaced.
     NameKept {
         name: String,
+    },
+    /// An operator has put another machine in its place.
+    Replaced {
+        name: String,
+        /// What still runs there and counts as ended.
+        end: Vec<RunKey>,
     },
     /// The agent's data folder is a copy.
     Copy {
@@ -76,6 +83,7 @@ impl Explained for AdmissionRefusal {
             Self::NameTaken { .. } => "name_taken",
             Self::NameHeld { .. } => "name_held",
             Self::NameKept { .. } => "name_kept",
+            Self::Replaced { .. } => "replaced",
             Self::Copy { .. } => "data_folder_copied",
             Self::CannotKeep { .. } => "credential_not_kept",
             Self::TooMuch { .. } => "too_much",
@@ -121,6 +129,21 @@ impl Explained for AdmissionRefusal {
                 format!("环境名“{name}”属于另一台现在离线的机器，加入令牌不能取用它"),
                 format!("the name '{name}' is another machine's, which is away: a join token does not take it"),
             ),
+            Self::Replaced { name, end } => {
+                let said = Text::new(
+                    format!("已由另一台机器代替 {name}"),
+                    format!("another machine was put in the place of {name}"),
+                );
+                if end.is_empty() {
+                    return said;
+                }
+                let runs: Vec<String> = end.iter().map(ToString::to_string).collect();
+                let runs = runs.join(", ");
+                said.followed_by(&Text::new(
+                    format!("此处仍在运行的 {runs} 视为已结束，现予以终止"),
+                    format!("what still runs here counts as ended and is ended now: {runs}"),
+                ))
+            }
             Self::Copy { name } => Text::new(
                 format!("该数据目录是 {name} 的副本：原来的代理之后又连接过，或它属于另一台机器"),
                 format!(
@@ -210,6 +233,9 @@ impl Explained for AdmissionRefusal {
                      the server and run `fermi server restore --here` first"
                 ),
             ),
+            Self::Replaced { .. } => {
+                Hint::new("用新的 --data-dir 和另一个 --name 加入", "join with a new --data-dir and another --name")
+            }
             Self::CannotKeep { .. } => Hint::new(
                 "请在代理的机器上为 --data-dir 腾出空间；代理会自动重试",
                 "make room for --data-dir on the agent's machine; the agent tries again by itself",

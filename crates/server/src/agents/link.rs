@@ -119,7 +119,11 @@ fn refused(refusal: &AdmissionRefusal, cluster: Option<&str>) -> ServerMessage {
     let reason = refusal.text();
     let hint = refusal.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
     let cluster = cluster.map(str::to_owned);
-    ServerMessage::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster }
+    let end = match refusal {
+        AdmissionRefusal::Replaced { end, .. } => end.clone(),
+        _ => Vec::new(),
+    };
+    ServerMessage::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster, end }
 }
 
 async fn send(socket: &mut WebSocket, message: &ServerMessage) -> bool {
@@ -216,16 +220,35 @@ async fn compare_runs(
     let compared = core.store().read(move |view| restored::compare(view, &at, &runs, seen.as_deref()));
     let (mut strays, mut messages) = (Vec::new(), Vec::new());
     let Comparison { conclusions, last_task, has_tasks, settled } = compared.await?;
+    let is_later = |task: &TaskId| fleet::number(task).is_some_and(|number| number > last_task);
+    let later_task = hello.newest_task.clone().filter(is_later);
+    let there = if has_tasks { TasksThere::Some } else { TasksThere::None };
+    let stray = |conclusion: &Conclusion| match conclusion {
+        Conclusion::SetAside(known) => Some(known.clone()),
+        _ => None,
+    };
+    strays.extend(conclusions.iter().filter_map(stray));
+    let told = Told { strays, later_task, names_cluster: hello.cluster.is_some() };
+    if told.is_ahead_of(last_task) {
+        // The database is older than it knew. Once that is noted all say hello anew: until then nothing is concluded of what it
+        // believes to run.
+        restored::note_hello(core, environment, told).await?;
+        return Ok((there, Vec::new()));
+    }
     for conclusion in conclusions {
         match conclusion {
             Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::gone(run.node_rank)]).await?,
+            Conclusion::Forgotten(run) => {
+                apply(core, agent, &run, vec![TaskInput::Forgotten { node: run.node_rank }]).await?;
+            }
             Conclusion::Unproven(run) => {
                 tracing::warn!(task = %run.task, %run, "an agent does not know a run that may live; it counts as alive");
             }
             Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
             Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
             Conclusion::MovedOn(run) => take_up(core, agent, run).await?,
-            Conclusion::SetAside(known) => strays.push(known),
+            // Told below.
+            Conclusion::SetAside(_) => {}
         }
     }
     for stray in &core.restored().strays {
@@ -233,9 +256,6 @@ async fn compare_runs(
             messages.push(ServerMessage::Kill { run: stray.run.clone() });
         }
     }
-    let is_later = |task: &TaskId| fleet::number(task).is_some_and(|number| number > last_task);
-    let later_task = hello.newest_task.clone().filter(is_later);
-    let told = Told { strays, later_task, names_cluster: hello.cluster.is_some() };
     if !settled.is_empty() {
         let at = environment.clone();
         let removed =
@@ -243,7 +263,7 @@ async fn compare_runs(
         removed.await.map_err(WriteError::<StoreError>::flatten)?;
     }
     restored::note_hello(core, environment, told).await?;
-    Ok((if has_tasks { TasksThere::Some } else { TasksThere::None }, messages))
+    Ok((there, messages))
 }
 
 /// A launch of a task runs that the database does not know: the task goes on with it.

@@ -107,9 +107,14 @@ pub fn register(
     };
     let identity = known.as_ref().and_then(|row| row.identity.as_ref());
     let has_used_token = token.is_some();
-    let admission = fleet::admit(identity, standing, &introduction);
+    let mut admission = fleet::admit(identity, standing, &introduction);
+    let was_replaced = shown.as_deref().is_some_and(|shown| identity.is_some_and(|known| known.has_replaced(shown)));
+    if was_replaced && admission == Admission::Register && matches!(entry, Entry::Credential(_)) {
+        // Nobody has come in its place yet, and it has no token to take the name again.
+        admission = Admission::Refuse(Impostor::Replaced);
+    }
     let is_new_boot = match admission {
-        Admission::Refuse(impostor) => return Ok(Err(refusal(impostor, &hello.name))),
+        Admission::Refuse(impostor) => return Ok(Err(refusal(impostor, hello, core.store().cluster()))),
         Admission::Register => false,
         Admission::Return { is_new_boot } => is_new_boot,
     };
@@ -134,7 +139,8 @@ pub fn register(
     registration.labels = labels;
     // One that an operator wants and that the agent cannot keep now is issued at a later hello.
     let must_renew = issued.is_none() && identity.is_some_and(|identity| identity.must_renew);
-    registration.identity = Some(Identity { place, must_renew, ..Identity::after(&introduction, credential) });
+    let kept = Identity::after(&introduction, credential).in_place_of(identity, shown.as_deref());
+    registration.identity = Some(Identity { place, must_renew, ..kept });
     let row = tx.register_environment(&registration, *now_ms)?;
     let (name, id) = (&row.environment.name, row.environment.id.clone());
     let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
@@ -144,9 +150,17 @@ pub fn register(
     Ok(Ok(Registered { environment: id, credential: issued, is_new_boot, has_used_token }))
 }
 
-fn refusal(impostor: Impostor, name: &str) -> AdmissionRefusal {
-    let name = name.to_owned();
+fn refusal(impostor: Impostor, hello: &Hello, cluster: &str) -> AdmissionRefusal {
+    let name = hello.name.clone();
     match impostor {
+        // Runs of another server are nothing to this one.
+        Impostor::Replaced if hello.cluster.as_deref() != Some(cluster) => {
+            AdmissionRefusal::Replaced { name, end: Vec::new() }
+        }
+        Impostor::Replaced => {
+            let living = hello.runs.iter().filter(|known| known.alive);
+            AdmissionRefusal::Replaced { name, end: living.map(|known| known.run.clone()).collect() }
+        }
         Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
         Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
         Impostor::NameKept => AdmissionRefusal::NameKept { name },

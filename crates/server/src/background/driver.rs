@@ -95,8 +95,9 @@ async fn run<L: BackgroundLoop>(work: &mut L, state: &LoopState, wake_up: WakeUp
     let outcome = match outcome.catch_unwind().await {
         Ok(Ok(())) => Outcome::Done,
         Ok(Err(error)) => {
-            tracing::error!(%error, "a run of a background loop failed; it is tried again");
-            Outcome::Failed(error.to_string())
+            let error = with_sources(&error);
+            tracing::error!(error, "a run of a background loop failed; it is tried again");
+            Outcome::Failed(error)
         }
         Err(panic) => {
             let reason = message_of(&*panic);
@@ -107,6 +108,12 @@ async fn run<L: BackgroundLoop>(work: &mut L, state: &LoopState, wake_up: WakeUp
     let went_well = outcome == Outcome::Done;
     state.ended(wake_up, began.elapsed(), outcome);
     went_well
+}
+
+/// An error with what it comes from: the first sentence alone says that the database refused, and not why.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |said, source| format!("{said}: {source}"))
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> String {

@@ -59,7 +59,10 @@ impl CredentialWord {
     /// What is known of the agent from now on.
     fn after(self, known: Option<Identity>, now_ms: u64) -> Result<Identity, ApiProblem> {
         match (self, known) {
-            (Self::Revoke, _) => Ok(Identity::revoked(now_ms)),
+            (Self::Revoke, known) => {
+                let replaced = known.map(|known| known.replaced).unwrap_or_default();
+                Ok(Identity { replaced, ..Identity::revoked(now_ms) })
+            }
             (Self::Rotate, Some(known)) if known.revoked_ms.is_none() => Ok(Identity { must_renew: true, ..known }),
             (Self::Rotate, _) => Err(ApiProblem::conflict(
                 "credential_missing",

@@ -30,7 +30,7 @@ use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply, VERSION};
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
 pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateDataset>) -> Reply {
     let key = body.sent.key(&caller, "datasets")?;
-    let name = names::name_beside_ids("name", &body.value.name, "dataset")?;
+    let name = names::name_before_versions("name", &body.value.name, "dataset")?;
     let new = NewDataset {
         name: name.clone(),
         description: names::text("description", body.value.description)?,

@@ -148,9 +148,9 @@ fn note(
     }
     if word == DutyWord::Replace {
         tx.revoke_identity(id)?;
-        // Tokens that were made before a revocation bring no other machine in either.
-        if let Some(revoked_ms) = row.identity.and_then(|identity| identity.revoked_ms) {
-            tx.set_identity(id, &Identity::revoked(revoked_ms))?;
+        let replaced = row.identity.map(Identity::replaced).filter(|replaced| *replaced != Identity::default());
+        if let Some(replaced) = replaced {
+            tx.set_identity(id, &replaced)?;
         }
     }
     Ok((text, changes))

@@ -22,7 +22,7 @@ use tower_http::trace::TraceLayer;
 use super::meters::Meters;
 use super::request_id::{self, RequestNumbers};
 use super::rules;
-use super::stream_format::StreamFormat;
+use super::stream_format::GoesOn;
 use crate::connection::Connection;
 use crate::connections::{Proof, Ticket};
 use crate::envelope::{ApiProblem, front_end, language, render};
@@ -70,10 +70,7 @@ fn sent_bytes(method: &Method, headers: &HeaderMap) -> u64 {
 
 /// An answer that goes on ends when its caller's token does.
 fn until_revoked(response: Response, standing: Option<Standing>) -> Response {
-    let goes_on = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| StreamFormat::ALL.iter().any(|format| kind.as_bytes() == format.content_type().as_bytes()));
+    let goes_on = response.extensions().get::<GoesOn>().is_some();
     match standing.filter(|_| goes_on) {
         Some(standing) => response.map(|body| Body::from_stream(body.into_data_stream().take_until(standing.lost()))),
         None => response,

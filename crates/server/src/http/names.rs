@@ -59,6 +59,23 @@ pub fn name_beside_ids(field: &'static str, text: &str, prefix: &str) -> Result<
     Ok(name)
 }
 
+/// The same of something that has versions: what stands behind an `@` would be taken for one of them.
+pub fn name_before_versions(field: &'static str, text: &str, prefix: &str) -> Result<String, ApiProblem> {
+    let name = name_beside_ids(field, text, prefix)?;
+    if name.contains('@') {
+        let problem = ApiProblem::unprocessable(
+            "name_invalid",
+            field,
+            Text::new(format!("名称“{name}”不能含有 @"), format!("the name '{name}' cannot hold an @")),
+        );
+        return Err(problem.hint(Text::new(
+            "@ 之后是版本，例如 corpus@v2；请换一个名称",
+            "what stands behind it is a version, as in corpus@v2; choose another name",
+        )));
+    }
+    Ok(name)
+}
+
 /// A longer text that may be left out.
 pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());

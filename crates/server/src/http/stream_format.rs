@@ -11,6 +11,10 @@ use futures_util::Stream;
 /// Something is sent at least this often, so that a dead connection is noticed on both sides.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Stands with an answer that goes on, however it is written: it ends when its caller may not ask any more.
+#[derive(Clone, Copy, Debug)]
+pub struct GoesOn;
+
 /// How a stream is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StreamFormat {
@@ -46,6 +50,7 @@ impl StreamFormat {
         use futures_util::StreamExt;
         let body = Body::from_stream(stream.map(Ok::<_, Infallible>));
         let mut response = Response::new(body);
+        response.extensions_mut().insert(GoesOn);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -8,30 +8,55 @@ use fermi_domain::environment::EnvironmentStatus;
 use fermi_domain::fleet::Liveness;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{DesiredState, Moment, NodeRun, Spans, Task, TaskInput};
-use fermi_store::{StoreError, UpdateError};
+use fermi_domain::task::{ClockNote, DesiredState, Moment, NodeRun, Spans, Task, TaskInput};
+use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
+use nix::time::{ClockId, clock_gettime};
 
 use crate::assignment::{self, AssignmentError};
 use crate::background::BackgroundLoop;
 use crate::core::Core;
 use crate::hub::Delivery;
-use crate::lifecycle::LifecycleError;
+use crate::lifecycle::{self, Cause, LifecycleError};
 use crate::preflights::{self, Gate};
 
 pub struct Nodes {
     core: Core,
     began: Instant,
     spans: Spans,
+    /// Both clocks as they were noted last.
+    clocks: Option<ClockNote>,
 }
 
 impl Nodes {
     pub fn new(core: &Core) -> Self {
-        Self { core: core.clone(), began: Instant::now(), spans: Spans::default() }
+        Self { core: core.clone(), began: Instant::now(), spans: Spans::default(), clocks: None }
     }
 
     fn now(&self) -> Moment {
         let monotonic_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Moment { wall_ms: self.core.now_ms(), monotonic_ms }
+    }
+
+    /// A wall clock that was set, while the server was up or while it was not, makes nothing longer or shorter.
+    async fn mind_clock(&mut self) -> Result<(), StoreError> {
+        let last = match self.clocks.take() {
+            Some(last) => Some(last),
+            None => self.core.store().read(|view| view.clock_note()).await?,
+        };
+        let now = clock_note(self.core.now_ms());
+        let set_by = last.as_ref().and_then(|last| last.set_by(&now));
+        if let Some(last) = last.filter(|last| last.boot == now.boot && set_by.is_none()) {
+            self.clocks = Some(last);
+            return Ok(());
+        }
+        let noted = now.clone();
+        let written = self.core.store().write(move |tx| note_clocks(tx, &noted, set_by)).await;
+        written.map_err(WriteError::<LifecycleError>::flatten).or_else(store_error)?;
+        if let Some(by_ms) = set_by {
+            tracing::warn!(by_s = by_ms / 1_000, "the wall clock was set; what lasts is counted on as if it was not");
+        }
+        self.clocks = Some(now);
+        Ok(())
     }
 
     fn lasted(&mut self, task: &Task) -> Lasted {
@@ -69,6 +94,7 @@ impl BackgroundLoop for Nodes {
     /// A task that cannot be stored does not hold up the others; the run has failed all the same.
     async fn run(&mut self) -> Result<(), StoreError> {
         let core = self.core.clone();
+        self.mind_clock().await?;
         let tasks = core.store().read(|view| view.live_tasks()).await?;
         let tasks: Vec<Task> = tasks.into_iter().map(|task| task.value).collect();
         let live: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
@@ -91,6 +117,25 @@ impl BackgroundLoop for Nodes {
         }
         outcome
     }
+}
+
+/// Both clocks now.
+fn clock_note(wall_ms: u64) -> ClockNote {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let since = clock_gettime(ClockId::CLOCK_BOOTTIME).map(Duration::from).unwrap_or_default();
+    let boot_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    ClockNote { boot: boot.trim().to_owned(), wall_ms, boot_ms }
+}
+
+/// In one transaction, so that nothing is moved twice.
+fn note_clocks(tx: &mut Transaction<'_>, now: &ClockNote, set_by: Option<i64>) -> Result<(), LifecycleError> {
+    if let Some(by_ms) = set_by {
+        let cause = Cause { principal: Principal::System, now_ms: now.wall_ms };
+        for task in tx.live_tasks()? {
+            lifecycle::apply(tx, &task.value.id, [TaskInput::ClockSet { by_ms }], &cause)?;
+        }
+    }
+    Ok(tx.put_clock_note(now)?)
 }
 
 async fn reconcile(
@@ -138,12 +183,15 @@ async fn reconcile(
 }
 
 async fn apply(core: &Core, task: &Task, input: TaskInput) -> Result<(), StoreError> {
-    match core.apply(&task.id, input, Principal::System).await {
-        Ok(_) => Ok(()),
-        Err(LifecycleError::Store(error) | LifecycleError::Update(UpdateError::Store(error))) => Err(error),
-        // It was deleted or changed since it was read; the next run sees it as it is then.
-        Err(error @ (LifecycleError::NotFound(_) | LifecycleError::Update(_))) => {
-            tracing::info!(task = %task.id, %error, "a task has changed in the meantime");
+    core.apply(&task.id, input, Principal::System).await.map(|_| ()).or_else(store_error)
+}
+
+/// A task that was deleted or changed since it was read is seen by the next run as it is then.
+fn store_error(error: LifecycleError) -> Result<(), StoreError> {
+    match error {
+        LifecycleError::Store(error) | LifecycleError::Update(UpdateError::Store(error)) => Err(error),
+        LifecycleError::NotFound(_) | LifecycleError::Update(_) => {
+            tracing::info!(%error, "a task has changed in the meantime");
             Ok(())
         }
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use fermi_api::link::ServerMessage;
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
-use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Introduction, KnownRun, SUSPECT_AFTER, Standing};
+use fermi_domain::fleet::{
+    self, Admission, Conclusion, Heard, Identity, Introduction, KnownRun, SUSPECT_AFTER, Standing,
+};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::{RunKey, TaskInput};
 use fermi_domain::units::Bytes;
@@ -67,7 +69,9 @@ impl Server {
             self.database.next_environment += 1;
             EnvironmentId::from(format!("env-{:03}", self.database.next_environment).as_str())
         });
-        let identity = Identity::after(&introduction, credential);
+        let before = self.database.environments.get(&id).map(|(_, identity)| identity);
+        let shown = hello.credential.as_deref();
+        let identity = Identity::after(&introduction, credential).in_place_of(before, shown);
         self.comes_back(&id);
         self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
         self.picture.clear();
@@ -99,13 +103,18 @@ impl Server {
     ) -> Result<Vec<ServerMessage>, StoreDown> {
         let tasks = self.database.tasks.values();
         // Every agent here looks at its machine's processes, and finds none outside of its folder.
-        let conclusions = fleet::compare(tasks, id, &hello.runs, Some(&[]), |run| self.origin(run));
+        let heard = if self.is_unheard(id) { Heard::FirstSinceRestore } else { Heard::Before };
+        let conclusions = fleet::compare(tasks, id, &hello.runs, Some(&[]), heard, |run| self.origin(run));
         let mut messages: Vec<ServerMessage> = self.kills_of_strays(id).collect();
         let mut strays = Vec::new();
         for conclusion in conclusions {
             match conclusion {
                 Conclusion::Gone(run) => {
                     let input = TaskInput::gone(run.node_rank);
+                    self.apply(&run.task, [input], now, truth)?;
+                }
+                Conclusion::Forgotten(run) => {
+                    let input = TaskInput::Forgotten { node: run.node_rank };
                     self.apply(&run.task, [input], now, truth)?;
                 }
                 Conclusion::Unproven(_) => {}
@@ -135,6 +144,14 @@ impl Server {
         let is_there = |run: &RunKey| hello.runs.iter().any(|known| known.run == *run);
         self.database.trailing.retain(|run, at| at != id || is_there(run));
         Ok(messages)
+    }
+
+    /// Whether another machine was put in the place of who comes: what runs there is to end.
+    pub fn has_replaced(&self, hello: &Hello) -> bool {
+        let mut known = self.database.environments.values();
+        let of_name = known.find(|(environment, _)| environment.name == hello.name);
+        let shown = hello.credential.as_deref();
+        shown.is_some_and(|shown| of_name.is_some_and(|(_, identity)| identity.has_replaced(shown)))
     }
 
     /// Whether an agent is connected there and was heard a moment ago.

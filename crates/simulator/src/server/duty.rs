@@ -1,7 +1,6 @@
 //! What operators say of environments.
 
 use fermi_domain::environment::Duty;
-use fermi_domain::fleet::Identity;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::TaskInput;
 
@@ -55,9 +54,8 @@ impl Server {
     pub fn replace(&mut self, id: &EnvironmentId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         self.write(now)?;
         self.lose(id, now, truth);
-        let wall = self.wall(now);
         if let Some((_, identity)) = self.database.environments.get_mut(id) {
-            *identity = Identity::revoked(wall);
+            *identity = std::mem::take(identity).replaced();
         }
         Ok(())
     }

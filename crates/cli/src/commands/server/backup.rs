@@ -102,9 +102,11 @@ pub fn restore(flags: &RestoreFlags) -> Outcome {
         Some(from) => backup::restore(from, &data, span::now_ms()),
         None => backup::restored_by_other_means(&data, span::now_ms()),
     };
-    let RestoredFolder { manifest, set_aside, last_number } = restored.map_err(|error| CommandProblem::of(&error))?;
+    let RestoredFolder { manifest, set_aside, last_number, ends, kept } =
+        restored.map_err(|error| CommandProblem::of(&error))?;
     if flags.json {
-        let answer = json!({ "manifest": manifest, "setAside": set_aside, "lastNumber": last_number });
+        let answer = json!({ "manifest": manifest, "setAside": set_aside, "lastNumber": last_number, "ends": ends,
+            "kept": kept });
         speech::print(&format!("{answer}\n"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -114,6 +116,22 @@ pub fn restore(flags: &RestoreFlags) -> Outcome {
         shown.push_str(&said(
             format!("\n原来的数据库保存在 {folder}。\n"),
             format!("\nThe database of before is in {folder}.\n"),
+        ));
+    }
+    if ends > 0 {
+        shown.push_str(&said(
+            format!("有 {ends} 个任务在备份之后已结束：其结果取自原来的数据库，不会再次运行。\n"),
+            format!("{ends} of its tasks had ended since: their ends are taken from the database of before, none runs again.\n"),
+        ));
+    }
+    if !kept.is_empty() {
+        let kept = kept.join(", ");
+        shown.push_str(&said(
+            format!("原来的数据库无法读取，不知其属于哪个集群：保留了目录中现有的 {kept}，备份中的未采用。\n"),
+            format!(
+                "The database of before cannot be read, and whose it was is not known: {kept} of the folder stay as they are; those \
+                 of the backup were not put back.\n"
+            ),
         ));
     }
     shown.push_str(&said(

@@ -3,18 +3,17 @@
 use fermi_api::client::{Client, ClientError, Query};
 use fermi_api::v1::TaskRow;
 use fermi_domain::language::Text;
+use fermi_domain::validation::LAST_TASK;
 
 use crate::connection::{self, CommandProblem, Noun};
 
-/// The newest task of all.
-const LAST: &str = "last";
 const NOUN: Noun = Noun { zh: "训练任务", en: "task", list: "fermi task list" };
 /// How ids begin.
 const PREFIX: &str = "task-";
 
 /// The id of the task that is meant. An id wins over a name; of several tasks with one name the newest is meant.
 pub fn id(client: &Client, text: &str) -> Result<String, CommandProblem> {
-    if text == LAST {
+    if text == LAST_TASK {
         let newest = client.tasks(&Query::new().with("pageSize", 1))?.data.items;
         return newest.into_iter().next().map(|row| row.id).ok_or_else(none_yet);
     }

@@ -11,6 +11,7 @@ use fermi_domain::access::RunAs;
 use fermi_domain::language::{FrontEnd, Language, Text, reason};
 use fermi_domain::task::NodeRunState;
 use fermi_process::private_folder::{self, TooOpen};
+use fermi_process::stale;
 
 use super::EnvironmentSpec;
 use super::child::{Child, ChildLine};
@@ -65,6 +66,7 @@ impl Cluster {
     pub fn start(options: &ClusterOptions) -> Result<Self, CommandProblem> {
         let folder = &options.folder;
         make_private(folder)?;
+        refuse_left_out(folder, &options.environments)?;
         private_folder::make(&folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
         let (sender, lines) = channel();
         let text = |path: PathBuf| path.display().to_string();
@@ -219,11 +221,9 @@ impl Cluster {
         std::iter::once(&self.server).chain(&self.agents).filter_map(Child::pid).collect()
     }
 
-    /// Ends it: tasks, then agents, then the server. False when a process was left and had to be ended by force.
+    /// Ends it: tasks, then agents, then the server. False when a task was left, or a process that had to be ended by force.
     pub fn end(&mut self, ending: Ending, mut tell: impl FnMut(&str)) -> bool {
-        if ending == Ending::StopTasks {
-            self.stop_tasks(&mut tell);
-        }
+        let is_stopped = ending == Ending::KeepRunning || self.stop_tasks(&mut tell);
         for agent in &self.agents {
             agent.signal(nix::sys::signal::Signal::SIGTERM);
         }
@@ -246,11 +246,11 @@ impl Cluster {
         for pid in subreaper::end_descendants() {
             tell(&format!("{} {pid}", pick("无法终止：", "could not be ended:")));
         }
-        left.is_empty()
+        left.is_empty() && is_stopped
     }
 
-    /// Asks all tasks that are not over to stop, and waits until the nodes of all are empty.
-    fn stop_tasks(&mut self, tell: &mut impl FnMut(&str)) {
+    /// Asks all tasks that are not over to stop, and waits until the nodes of all are empty. False where some are not.
+    fn stop_tasks(&mut self, tell: &mut impl FnMut(&str)) -> bool {
         let client = self.client();
         let paint = Paint::for_stderr();
         let asked_before = signals::heard();
@@ -265,10 +265,22 @@ impl Cluster {
         }
         let ids: Vec<String> = tasks.into_iter().map(|task| task.id).collect();
         stop(&client, &ids, false);
-        self.until_gone(&client, &ids, asked_before);
+        let left = self.until_gone(&client, &ids, asked_before);
+        for id in left.iter().take(NAMED) {
+            let nodes = where_left(&client, id).join(", ");
+            let text = Text::new(
+                format!("{id} 没有结束：{nodes} 上可能仍有进程；再次运行 fermi up 并写明这些环境"),
+                format!(
+                    "{id} has not ended: processes may be left on {nodes}; run fermi up again with these environments"
+                ),
+            );
+            tell(&format!("{} {}", paint.red("✗"), text.in_language(speech::language())));
+        }
+        left.is_empty()
     }
 
-    fn until_gone(&mut self, client: &Client, ids: &[String], asked_before: u32) {
+    /// Those that were not gone in time.
+    fn until_gone(&mut self, client: &Client, ids: &[String], asked_before: u32) -> Vec<String> {
         let deadline = Instant::now() + STOP;
         let mut forced = false;
         let mut left = ids.iter().peekable();
@@ -286,7 +298,40 @@ impl Cluster {
             subreaper::reap_orphans(&self.pids());
             std::thread::sleep(TICK);
         }
+        left.filter(|id| !is_gone(client, id)).cloned().collect()
     }
+}
+
+/// Ranks that an earlier start has left running in an environment which this one leaves out would be out of everybody's reach.
+fn refuse_left_out(folder: &std::path::Path, environments: &[EnvironmentSpec]) -> Result<(), CommandProblem> {
+    let agents = std::fs::read_dir(folder.join("agents")).into_iter().flatten().flatten();
+    let names = agents.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_named = |name: &String| environments.iter().any(|spec| spec.name == *name);
+    let runs_of = |name: &String| stale::living(&folder.join("agents").join(name).join("live"));
+    let mut left: Vec<(String, Vec<String>)> =
+        names.filter(|name| !is_named(name)).map(|name| (name.clone(), runs_of(&name))).collect();
+    left.retain(|(_, runs)| !runs.is_empty());
+    left.sort();
+    let Some((name, runs)) = left.first() else { return Ok(()) };
+    let all: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+    let (runs, all) = (runs.join(", "), all.join(", "));
+    Err(CommandProblem::usage(
+        Text::new(
+            format!("{name} 上仍有运行中的任务（{runs}），而 --env 中没有它"),
+            format!("{name} still has what an earlier start left running ({runs}), and no --env names it"),
+        ),
+        Text::new(
+            format!("用 --env 写明 {all}（与上次相同），由它接管或结束这些任务"),
+            format!("name {all} with --env as before, so that it is taken over, or ended"),
+        ),
+    ))
+}
+
+/// The environments where something of a task may be left.
+fn where_left(client: &Client, id: &str) -> Vec<String> {
+    let nodes = client.task(id).map(|answer| answer.data.nodes).unwrap_or_default();
+    let left = nodes.into_iter().filter(|node| !matches!(node.state, NodeRunState::Gone | NodeRunState::Waiting));
+    left.map(|node| node.name).collect()
 }
 
 /// Whether a task is over and its nodes are empty. One that nobody can tell of is not waited for.

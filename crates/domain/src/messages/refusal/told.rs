@@ -35,6 +35,13 @@ impl RequestRefusal {
                 Text::new("任务名称含有控制字符", "The task name holds control characters"),
                 Hint::new("删除换行、制表等不可见字符", "remove line breaks, tabs and other invisible characters"),
             ),
+            Self::NameReserved { name } => (
+                Text::new(format!("任务不能命名为“{name}”"), format!("A task cannot be called '{name}'")),
+                Hint::new(
+                    "它会被当作任务 ID 或最近的任务，请换一个名称",
+                    "it would be taken for the id of a task, or for the newest one; choose another name",
+                ),
+            ),
             Self::NameWithUnseenLetter(letter) => {
                 let hint = letter.hint().unwrap_or_else(|| letter.text().into());
                 (letter.text(), hint)

@@ -296,14 +296,18 @@ impl Transition<'_> {
     }
 
     pub(super) fn attempt_failed(&mut self, number: u32, verdict: Verdict) {
-        let headline = verdict.headline();
-        self.note(
-            "attempt.failed",
-            Text::new(
-                format!("第 {number} 次启动失败：{}", headline.zh),
-                format!("attempt {number} failed: {}", headline.en),
-            ),
-        );
+        // An attempt fails once: what is learned later of why changes its verdict.
+        let is_told = self.attempt(number).is_some_and(|attempt| attempt.verdict.is_some());
+        if !is_told {
+            let headline = verdict.headline();
+            self.note(
+                "attempt.failed",
+                Text::new(
+                    format!("第 {number} 次启动失败：{}", headline.zh),
+                    format!("attempt {number} failed: {}", headline.en),
+                ),
+            );
+        }
         self.turn_attempt(number, AttemptEvent::EndedBadly);
         if let Some(attempt) = self.attempt(number) {
             attempt.verdict = Some(verdict);

@@ -7,6 +7,7 @@
 mod end;
 mod journal;
 mod lost_result;
+mod put_back;
 #[cfg(test)]
 mod tests;
 mod transition;
@@ -84,6 +85,14 @@ pub enum TaskInput {
         lease: Option<LeaseHolder>,
         /// Whether it was brought to its end, and had a result.
         in_order: bool,
+    },
+    /// Nothing is left of a node's run, whose end may have been told to a state of the database that was lost.
+    Forgotten {
+        node: NodeRank,
+    },
+    /// The wall clock of the server was set: ahead by so much, or back where it is negative.
+    ClockSet {
+        by_ms: i64,
     },
     /// The machine of a node will not come back, or comes back with nothing running: an operator said so, or its lease ran
     /// out.
@@ -230,6 +239,8 @@ impl Task {
                 (Some(StopIntent { force: true, .. }), _) => DesiredState::Kill,
                 (Some(_), NodeRunState::Wanted) => DesiredState::Kill,
                 (Some(_), _) if is_first => DesiredState::Stop,
+                // Nobody is there to coordinate it any more.
+                (None, NodeRunState::Wanted) if self.first_node_is_gone() => DesiredState::Kill,
                 (None, NodeRunState::Wanted) => DesiredState::Launch,
                 _ => DesiredState::Rest,
             },

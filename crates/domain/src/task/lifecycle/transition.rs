@@ -48,6 +48,8 @@ impl Transition<'_> {
             TaskInput::StopAsked(request) => self.stop_asked(request),
             TaskInput::RestartAsked => self.restart_asked(),
             TaskInput::TimePassed => self.begin_again_when_swept(),
+            TaskInput::Forgotten { node } => self.forgotten(node),
+            TaskInput::ClockSet { by_ms } => self.clock_set(by_ms),
             TaskInput::StartOverdue => self.start_overdue(),
             TaskInput::StopOverdue => self.stop_overdue(),
             TaskInput::TimeLimitReached => self.time_limit_reached(),
@@ -251,7 +253,7 @@ impl Transition<'_> {
         }
     }
 
-    fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>, in_order: bool) {
+    pub(super) fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>, in_order: bool) {
         let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
         run.state = NodeRunState::Gone;
         let name = run.name.clone();
@@ -515,7 +517,7 @@ impl Transition<'_> {
     }
 }
 
-fn kind_of(phase: TaskPhase) -> &'static str {
+pub(super) fn kind_of(phase: TaskPhase) -> &'static str {
     match phase {
         TaskPhase::Initializing => "task.initializing",
         TaskPhase::Queued => "task.queued",

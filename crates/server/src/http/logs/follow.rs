@@ -25,7 +25,7 @@ use crate::core::Core;
 use crate::envelope::ApiProblem;
 use crate::http::app_state::AppState;
 use crate::http::fan_out::{FanOutNews, FollowerCount, Topic};
-use crate::http::stream_format::{KEEP_ALIVE, StreamFormat};
+use crate::http::stream_format::{GoesOn, KEEP_ALIVE, StreamFormat};
 
 /// The most bytes of one piece, and of one look.
 const PIECE: usize = 64 << 10;
@@ -102,6 +102,7 @@ pub async fn answer(
             use futures_util::StreamExt;
             let mut response = Response::new(Body::from_stream(pieces.map(Ok::<_, std::convert::Infallible>)));
             plain(&mut response);
+            response.extensions_mut().insert(GoesOn);
             response
         }
     })

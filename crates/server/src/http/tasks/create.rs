@@ -15,7 +15,7 @@ use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Serialize;
 
 use super::sweep_point::SweepPoint;
-use super::view;
+use super::{shared_folder, view};
 use crate::assignment;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -174,6 +174,7 @@ async fn store<T: Serialize>(
         plan: plan.as_ref().and_then(plan::shown),
         existing: false,
     };
+    answer.warnings.extend(shared_folder::warning(core, &spec, None, reader.language).await?);
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let work = move |tx: &mut Transaction<'_>| {
         let mut created = None;

@@ -8,6 +8,7 @@ pub mod metrics;
 pub mod preview;
 pub mod progress;
 pub mod ranks;
+mod shared_folder;
 pub mod show;
 pub mod stacks;
 pub mod start;

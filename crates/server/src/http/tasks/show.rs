@@ -10,7 +10,7 @@ use fermi_store::StoreError;
 use fermi_store::chunks::StreamName;
 
 use super::view::TaskReader;
-use super::{progress, trailing, view};
+use super::{progress, shared_folder, trailing, view};
 use crate::assignment;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -34,6 +34,9 @@ pub async fn show(
     let (language, front_end, now_ms) = (language(&headers), front_end(&headers), core.now_ms());
     let reader = TaskReader { principal, language, front_end, now_ms };
     let mut whole = view::whole(&task, progress, &known, &reader);
+    if !task.phase.is_final() {
+        whole.warnings.extend(shared_folder::warning(&core, &task.spec, Some(&task.id), language).await?);
+    }
     if task.phase.waits_for_launch() {
         let question = core.scheduler().question(&task.id);
         let waits = question.answer(core.now_ms()).map(|reason| reason.text());

@@ -2,6 +2,7 @@
 
 mod giving_way;
 mod lost_results;
+mod put_back;
 mod stopping;
 mod telling;
 
