@@ -154,6 +154,7 @@ impl Share {
                     lease: None,
                     in_order: true,
                     streams_follow: false,
+                    not_started: None,
                 });
                 self.judge(index, said);
             }

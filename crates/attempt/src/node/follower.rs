@@ -309,7 +309,9 @@ impl FollowerNode {
 
     /// What has made this node silent, where it was the node itself.
     fn standstill(&self, node: &Node) -> Option<Standstill> {
-        Standstill::of(self.stood_still_ms, node.bundle().gathering.node_lost_after_ms)
+        // It may have stood still in the midst of something.
+        let unlooked_ms = lease::boot_ms().saturating_sub(self.looked_ms);
+        Standstill::of(self.stood_still_ms.max(unlooked_ms), node.bundle().gathering.node_lost_after_ms)
     }
 
     fn coordinator_lost(&mut self, node: &mut Node) {
