@@ -125,6 +125,7 @@ mod tests {
             node_rank: NodeRank(0),
             incarnation: 1,
             state: NodeRunState::Alive,
+            interface: None,
         };
         let spec = TaskSpec {
             name: "t".into(),
