@@ -124,8 +124,7 @@ impl World {
         if let Some(older) = self.agents[index].folder.older_pass.take() {
             self.agents[index].folder.pass = older;
         }
-        let seal = |of: usize| &self.agents[of].folder.pass.seal;
-        if self.agents[index].clone_of.is_some_and(|of| seal(of) == seal(index)) {
+        if self.agents[index].clone_of.is_some_and(|of| self.cannot_be_told_apart(of, index)) {
             self.at(self.now + 5_000, Event::AgentBack { agent: index });
             return;
         }

@@ -44,6 +44,15 @@ impl World {
         }
     }
 
+    /// Whether a clone shows a seal that is still the original's: the last one, or a proposal that was welcomed and that the
+    /// original's full disk has not confirmed. Nothing tells it from the original's own next start.
+    pub(crate) fn cannot_be_told_apart(&self, original: usize, clone: usize) -> bool {
+        let seal = self.agents[original].folder.pass.seal.as_ref();
+        let shown = &self.agents[clone].folder.pass;
+        let has_proposed = shown.next_seal.iter().chain(&shown.pending_seals).any(|proposed| Some(proposed) == seal);
+        shown.seal.as_ref() == seal || has_proposed
+    }
+
     /// Who takes a name from another agent keeps it, and the other one is refused: what it has not sent stays with it.
     pub(crate) fn note_others_of_name(&mut self, index: usize) {
         for other in 0..self.agents.len() {
