@@ -299,7 +299,12 @@ impl Server {
         let database = &mut self.database;
         let Some(task) = database.tasks.get_mut(id) else { return };
         let before = task.clone();
+        let mut is_taken_up = false;
         for input in inputs {
+            if let TaskInput::MovedOn { run } = &input {
+                is_taken_up = true;
+                truth.taken_up(run);
+            }
             let (from, generation) = (task.phase, task.generation);
             for note in task.apply(input, wall) {
                 let Some(change) = note.detail.and_then(|detail| detail.phase) else { continue };
@@ -313,7 +318,10 @@ impl Server {
         if *task == before {
             return;
         }
-        truth.launched_again(now, &before, task);
+        // What a state that was lost has launched was not launched by this one.
+        if !is_taken_up {
+            truth.launched_again(now, &before, task);
+        }
         let held = database.leases.len();
         match task.releasable() {
             Release::Nothing => {}

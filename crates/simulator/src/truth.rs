@@ -145,6 +145,12 @@ impl Truth {
         self.tasks.entry(task.clone()).or_default().ended_well.insert(generation);
     }
 
+    /// The database knows a launch now that a lost state has made: it is the task's, and what becomes of it is decided as of any
+    /// other, also for nodes that have not come yet.
+    pub fn taken_up(&mut self, run: &RunKey) {
+        self.unknown.retain(|known| (&known.task, known.generation) != (&run.task, run.generation));
+    }
+
     /// A machine that comes for the first time since a restore is told to end a run.
     pub fn ended_unasked(&mut self, now: u64, run: &RunKey) {
         if self.unknown.contains(run) {
