@@ -64,11 +64,15 @@ impl World {
     /// back, which may know the other: then this one is refused, and what it wrote stays with it until an operator says which is
     /// the right one.
     fn may_be_refused(&self, task: &TaskId, generation: Generation) -> bool {
+        !self.server.database.history.lost.is_empty() && self.is_doubled(task, generation)
+    }
+
+    /// Whether a node of this launch was on one of two machines, or in one of two folders, of the same name.
+    fn is_doubled(&self, task: &TaskId, generation: Generation) -> bool {
         let name_of = |at: usize| self.agents.get(at).map(|agent| &agent.name);
         let is_doubled = |at: usize| self.agents.iter().filter(|agent| Some(&agent.name) == name_of(at)).count() > 1;
         let is_of = |run: &RunKey| run.task == *task && run.generation == generation;
-        let was_restored = !self.server.database.history.lost.is_empty();
-        was_restored && self.keepers.iter().any(|keepers| is_of(&keepers.run) && is_doubled(keepers.agent))
+        self.keepers.iter().any(|keepers| is_of(&keepers.run) && is_doubled(keepers.agent))
     }
 
     fn check_logs(&mut self) {
@@ -83,7 +87,10 @@ impl World {
                 continue;
             }
             let kept = self.server.streams.get(&(id.clone(), launch.1, *rank)).map_or(&[][..], Vec::as_slice);
-            let was_let_go = kept.is_empty() && self.truth.let_go.contains(&(id.clone(), *launch, *rank));
+            // A folder that was copied while the rank wrote has no more than that to send once the log was let go of, and
+            // its run is over: nothing tells it from an agent that has not sent its part yet.
+            let may_be_part = kept.is_empty() || self.is_doubled(id, launch.0);
+            let was_let_go = may_be_part && self.truth.let_go.contains(&(id.clone(), *launch, *rank));
             if kept != bytes.0.borrow().as_slice() && !was_let_go {
                 let (kept, wrote) = (kept.len(), bytes.0.borrow().len());
                 broken = Some(format!("of rank {rank} of {id} {launch:?} {kept} of {wrote} bytes arrived"));
