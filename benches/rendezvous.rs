@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fermi_attempt::assembly::{Greeting, LINK_VERSION};
 use fermi_attempt::frame::Reading;
+use fermi_attempt::greeting::{Greeting, LINK_VERSION};
 use fermi_attempt::link::{self, JoinError, Link};
 use fermi_attempt::node_message::NodeCommand;
 use fermi_domain::language::Explained;

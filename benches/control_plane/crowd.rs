@@ -310,7 +310,8 @@ fn heartbeat(turn: u64) -> String {
         MachineSample { cpu: share, memory_used: turn << 20, memory_total: 1 << 40, received: turn, sent: turn };
     let time_ms = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let gpus = (0..GPUS).map(gpu).collect();
-    let message = AgentMessage::Heartbeat(Box::new(Heartbeat { time_ms, machine, gpus, ranks: Vec::new() }));
+    let message =
+        AgentMessage::Heartbeat(Box::new(Heartbeat { time_ms, machine, gpus, ranks: Vec::new(), kept: None }));
     // Texts and numbers can always be written.
     serde_json::to_string(&message).unwrap_or_default()
 }

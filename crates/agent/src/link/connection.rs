@@ -30,7 +30,30 @@ pub enum ConnectionError {
     #[error("{0}")]
     Lost(String),
     #[error("refused")]
-    Refused { reason: Text, hint: Text, cluster: Option<String>, end: Vec<RunKey> },
+    Refused(Box<Refused>),
+}
+
+/// What a server has answered that does not take this agent in.
+#[derive(Debug)]
+pub struct Refused {
+    pub reason: Text,
+    pub hint: Text,
+    pub cluster: Option<String>,
+    /// Runs here that count as ended there.
+    pub end: Vec<RunKey>,
+}
+
+impl Refused {
+    /// By what can be told without the server's word.
+    fn here(reason: Text, hint: Text) -> ConnectionError {
+        Self { reason, hint, cluster: None, end: Vec::new() }.into()
+    }
+}
+
+impl From<Refused> for ConnectionError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
 }
 
 impl ConnectionError {
@@ -94,7 +117,7 @@ impl ServerConnection {
                 Message::Text(text) => match serde_json::from_str(&text) {
                     Ok(ServerMessage::Welcome(welcome)) => return Ok(welcome),
                     Ok(ServerMessage::Refused { reason, hint, cluster, end }) => {
-                        return Err(ConnectionError::Refused { reason, hint, cluster, end });
+                        return Err(Refused { reason, hint, cluster, end }.into());
                     }
                     // Nothing else can be meant for us yet.
                     Ok(_) | Err(_) => {}
@@ -199,40 +222,35 @@ impl ServerConnection {
 }
 
 fn bad_token() -> ConnectionError {
-    ConnectionError::Refused {
-        reason: Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
-        hint: Text::new("重新复制令牌", "copy the token again"),
-        cluster: None,
-        end: Vec::new(),
-    }
+    Refused::here(
+        Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
+        Text::new("重新复制令牌", "copy the token again"),
+    )
 }
 
 /// What the server has shown does not prove who it is.
 fn not_proved(refusal: &TlsRefusal) -> ConnectionError {
     let reason = refusal.text();
     let hint = refusal.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-    ConnectionError::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster: None, end: Vec::new() }
+    let hint = hint.unwrap_or_else(|| reason.clone());
+    Refused::here(reason, hint)
 }
 
 fn not_let_in(status: u16) -> ConnectionError {
     match status {
-        401 | 403 => ConnectionError::Refused {
-            reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
-            hint: Text::new(
+        401 | 403 => Refused::here(
+            Text::new("服务器不接受这个令牌", "the server does not accept this token"),
+            Text::new(
                 "令牌可能已过期或被撤销；请运维运行 fermi env join，它会给出带新令牌的命令",
                 "it may have ended or been revoked; ask an operator to run `fermi env join`, which prints a command with a \
                  new one",
             ),
-            cluster: None,
-            end: Vec::new(),
-        },
+        ),
         426 => not_proved(&TlsRefusal::Required),
-        404 => ConnectionError::Refused {
-            reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
-            hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),
-            cluster: None,
-            end: Vec::new(),
-        },
+        404 => Refused::here(
+            Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
+            Text::new("检查 --server 的地址和端口", "check address and port of --server"),
+        ),
         _ => ConnectionError::Lost(format!("the server answered {status}")),
     }
 }

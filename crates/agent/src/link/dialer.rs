@@ -20,7 +20,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::os::fd::AsFd;
 
 use super::Outbox;
-use super::connection::{ConnectionError, ServerConnection};
+use super::connection::{ConnectionError, Refused, ServerConnection};
 use crate::data_folder::newest_task;
 use crate::identity::{Pass, PassBook};
 use crate::lasting;
@@ -136,7 +136,8 @@ impl Dialer {
                     tell(LinkNews::Gone(NoLink::Lost { reason, retry_in: wait }));
                     wait
                 }
-                ConnectionError::Refused { reason, hint, cluster, end } => {
+                ConnectionError::Refused(refused) => {
+                    let Refused { reason, hint, cluster, end } = *refused;
                     if let Some(cluster) = cluster {
                         self.passes.turn_to(&cluster);
                         if !end.is_empty() {
@@ -193,7 +194,7 @@ impl Dialer {
             }
             for message in connection.wait(bell)? {
                 if let ServerMessage::Refused { reason, hint, cluster, end } = message {
-                    return Err(ConnectionError::Refused { reason, hint, cluster, end });
+                    return Err(Refused { reason, hint, cluster, end }.into());
                 }
                 tell(LinkNews::Message(message));
             }

@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(conclude(&[], Some(&[]), Heard::FirstSinceRestore), [Conclusion::Forgotten(run.clone())]);
         for heard in [Heard::Before, Heard::FirstSinceRestore] {
             assert_eq!(conclude(&[], None, heard), [Conclusion::Unproven(run.clone())]);
-            assert_eq!(conclude(&[], Some(&[run.clone()]), heard), [Conclusion::Unproven(run.clone())]);
+            assert_eq!(conclude(&[], Some(std::slice::from_ref(&run)), heard), [Conclusion::Unproven(run.clone())]);
             assert!(conclude(&[KnownRun { run: run.clone(), alive: false }], Some(&[]), heard).is_empty());
         }
     }

@@ -117,6 +117,9 @@ impl Machine<'_> {
             b'j' => self.array().and_then(|at| self.again(index(at))),
             b'e' => self.append(),
             b'u' => self.set_items(),
+            // APPEND and SETITEM: Python's own pickler writes a single item like this.
+            b'a' => self.mark_last(1).and_then(|()| self.append()),
+            b's' => self.mark_last(2).and_then(|()| self.set_items()),
             0x85..=0x87 => self.tuple(usize::from(opcode - 0x84)),
             b't' => {
                 let (items, depth) = self.taken_to_mark()?;
@@ -228,6 +231,16 @@ impl Machine<'_> {
         if *depth > DEEPEST { Err(PickleProblem::TooLarge) } else { Ok(()) }
     }
 
+    /// Puts a mark before the last values, as if they had been written behind one.
+    fn mark_last(&mut self, count: usize) -> Result<(), PickleProblem> {
+        let at = self.stack.len().checked_sub(count).ok_or(PickleProblem::Broken)?;
+        if self.marks.last().is_some_and(|mark| *mark >= at) {
+            return Err(PickleProblem::Broken);
+        }
+        self.marks.push(at);
+        Ok(())
+    }
+
     fn append(&mut self) -> Result<(), PickleProblem> {
         let Item::List(mut list) = self.below_mark()? else { return Err(PickleProblem::Broken) };
         let (items, deepest) = self.taken_to_mark()?;
@@ -289,6 +302,17 @@ mod tests {
         assert_eq!(read(&deep), Err(PickleProblem::TooLarge));
         // A list that is written again inside itself is nothing there.
         assert_eq!(read(b"\x80\x02]q\x00(h\x00e."), Ok(Item::List(vec![Item::None])));
+    }
+
+    #[test]
+    fn single_items_are_read_as_pythons_own_pickler_writes_them() {
+        let pair = Item::Dict(vec![("k".into(), Item::List(vec![Item::Bool(true)]))]);
+        assert_eq!(read(b"\x80\x02}X\x01\0\0\0k]\x88as."), Ok(pair));
+        for torn in
+            [&b"\x80\x02a."[..], b"\x80\x02K\x07a.", b"\x80\x02](K\x07a.", b"\x80\x02}K\x07s.", b"\x80\x02](K\x07s."]
+        {
+            assert_eq!(read(torn), Err(PickleProblem::Broken), "{}", torn.escape_ascii());
+        }
     }
 
     #[test]
