@@ -1,5 +1,8 @@
 //! The life of an agent: one thread hears everything, the registry says what to do, and it is done.
 
+mod launching;
+mod taking_over;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -10,26 +13,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{
-    ABILITY_STARTS, ABILITY_STREAMS_FOLLOW, AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome,
-};
+use fermi_api::link::{ABILITY_STARTS, ABILITY_STREAMS_FOLLOW, AgentMessage, Assignment, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::run_result::{self, RunResult};
 use fermi_domain::access::RunAs;
 use fermi_domain::contract::FERMI_TOKEN;
-use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
 use fermi_process::last_word::{self, LastWord};
-use fermi_process::lease::{self, STACKS_ASKED, ServerLease};
+use fermi_process::lease::{self, STACKS_ASKED};
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
 use nix::unistd::geteuid;
+use taking_over::adopt;
 
-use crate::adoption::{self, Traces};
-use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan};
-use crate::dataset;
+use crate::data_folder::{self, ClusterFolder, DataFolder};
 use crate::error::AgentError;
 use crate::keepers;
 use crate::lasting;
@@ -37,7 +36,7 @@ use crate::link::{self, Dialer, LinkNews, NoLink, Outbox, RunsOfCluster, ServerH
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::preflight::Preflights;
-use crate::prepare::{self, PrepareRefusal};
+use crate::prepare::PrepareRefusal;
 use crate::probe;
 use crate::retention;
 use crate::run_as;
@@ -175,22 +174,6 @@ struct Shared {
     pulse: Arc<Pulse>,
 }
 
-/// Takes in the runs that an earlier agent left in the folder of a cluster. What was never started goes.
-fn adopt(folder: &ClusterFolder, registry: &mut RunRegistry) -> Result<Vec<RunOnDisk>, AgentError> {
-    let found = folder.runs()?;
-    for RunOnDisk { run, is_refused, has_journal, .. } in &found {
-        let life = keepers::life(&folder.run_id(run), &folder.keepers_lock(run), &folder.live);
-        if life == Life::Unknown {
-            tracing::warn!(%run, "whether a run lives cannot be told; it is taken for alive");
-        }
-        match adoption::adopt(Traces { life, is_refused: *is_refused, has_journal: *has_journal }) {
-            Some(state) => registry.found(run.clone(), state),
-            None => folder.delete_run(run),
-        }
-    }
-    Ok(found)
-}
-
 /// The names of variables whose value is the token, or that of another one: ranks do not need it and must not have it.
 fn variables_that_hold(token: Option<&str>) -> Vec<OsString> {
     let token = token.map(str::trim).filter(|token| !token.is_empty());
@@ -198,19 +181,6 @@ fn variables_that_hold(token: Option<&str>) -> Vec<OsString> {
         name == FERMI_TOKEN || value.to_str().is_some_and(|value| Some(value.trim()) == token)
     };
     std::env::vars_os().filter(|(name, value)| holds(name, value)).map(|(name, _)| name).collect()
-}
-
-/// Looks at the dataset that came with an assignment as its ranks would, and tells the server what is there.
-fn see_dataset(assignment: &Assignment, rule: &RunAs, outbox: &Outbox) -> Result<(), PrepareRefusal> {
-    let Some(expected) = &assignment.dataset else { return Ok(()) };
-    let account = run_as::account_for(rule, assignment.owner.as_deref()).map_err(PrepareRefusal::RunAs)?;
-    let looked = dataset::check(expected, account);
-    outbox.send(AgentMessage::DatasetLooked {
-        run: assignment.run.clone(),
-        version: expected.version_id.clone(),
-        seen: looked.as_ref().ok().cloned(),
-    });
-    looked.map(|_| ()).map_err(PrepareRefusal::Dataset)
 }
 
 /// Measuring may take long on a machine in trouble; the link must not wait for it.
@@ -352,16 +322,6 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
     }
 
-    /// What a run holds from the server when it is started; none for one that goes on without it.
-    fn lease_of(&self, assignment: &Assignment) -> Result<Option<ServerLease>, PrepareRefusal> {
-        let Some(length_ms) = assignment.policy.server_lease_ms else { return Ok(None) };
-        let until_ms = self.shared.heard.asked_ms().saturating_add(length_ms);
-        if until_ms <= lease::boot_ms() {
-            return Err(PrepareRefusal::ServerLost);
-        }
-        Ok(Some(ServerLease { length_ms, until_ms }))
-    }
-
     fn is_ours(&self, owned: &Owned) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.name == owned.cluster)
     }
@@ -398,50 +358,6 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.answered(lease::boot_ms());
         self.apply(AgentInput::Welcomed { streams_may_follow });
         Ok(())
-    }
-
-    /// Takes in the runs of a server's cluster as a new agent would. Another server's runs are strangers: they go on, and are
-    /// nothing to this one.
-    fn move_to(&mut self, name: &str) -> Result<(), AgentError> {
-        let before = std::mem::take(&mut self.registry);
-        for known in before.known() {
-            for uploader in [&self.journals, &self.streams] {
-                uploader.order(UploadOrder::Drop(known.run.clone()));
-            }
-        }
-        self.shared.live.clear();
-        self.assignments.clear();
-        self.unwatched.clear();
-        let folder = self.data.cluster(name);
-        let found = adopt(&folder, &mut self.registry)?;
-        if self.cluster.as_ref().is_some_and(|cluster| cluster.name == name) {
-            self.registry.keep_unstarted(before);
-        }
-        self.cluster = Some(folder);
-        // Without it the next hello names no runs, and the welcome finds them all the same.
-        let _ = self.data.remember_cluster(name);
-        self.take_over(found);
-        Ok(())
-    }
-
-    /// Watches and uploads what an earlier agent left.
-    fn take_over(&mut self, found: Vec<RunOnDisk>) {
-        let Some(cluster) = self.cluster.clone() else { return };
-        let alive: HashMap<RunKey, bool> =
-            self.registry.known().into_iter().map(|known| (known.run, known.alive)).collect();
-        for found in found {
-            let Some(alive) = alive.get(&found.run).filter(|_| !found.is_refused) else { continue };
-            self.upload(&found.run, found.plan, &cluster, false);
-            if *alive {
-                self.watch(&found.run, &cluster);
-                self.tell(AgentNews::Adopted { run: found.run });
-            } else {
-                for uploader in [&self.journals, &self.streams] {
-                    uploader.order(UploadOrder::Rest(found.run.clone()));
-                }
-            }
-        }
-        self.note_known();
     }
 
     fn obey(&mut self, message: ServerMessage) {
@@ -537,90 +453,6 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 }
                 self.outbox.send(message);
             }
-        }
-    }
-
-    /// In a thread: code may have to come from the server first.
-    fn prepare(&mut self, assignment: Box<Assignment>, cluster: ClusterFolder) {
-        let run = assignment.run.clone();
-        self.assignments.insert(run.clone(), assignment.clone());
-        let events = self.events.clone();
-        let client = self.client.clone();
-        let rule = self.run_as.clone();
-        let owned = Owned { cluster: cluster.name.clone(), run };
-        let failed = owned.clone();
-        let (span, outbox) = (tracing::Span::current(), self.outbox.clone());
-        let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
-            let _span = span.entered();
-            let made = see_dataset(&assignment, &rule, &outbox)
-                .and_then(|()| prepare::prepare(&assignment, &cluster, &rule, |digest| client.snapshot(digest)));
-            let _ = events.send(Event::Ready(owned, made.map(Box::new)));
-        });
-        if let Err(error) = started {
-            let _ = self.events.send(Event::Ready(failed, Err(PrepareRefusal::keepers(&error))));
-        }
-    }
-
-    fn start(&mut self, run: &RunKey, cluster: &ClusterFolder) {
-        let (Some(mut bundle), Some(assignment)) = (self.ready.remove(run), self.assignments.remove(run)) else {
-            return;
-        };
-        match self.lease_of(&assignment) {
-            Ok(lease) => bundle.server_lease = lease,
-            Err(refusal) => return self.failed(refusal.for_run(run.clone())),
-        }
-        let of_agent = run_as::OF_THE_AGENT.iter().filter(|_| bundle.account.is_some()).map(OsString::from);
-        let hidden: Vec<OsString> = self.hidden.iter().cloned().chain(of_agent).collect();
-        let started = cluster
-            .write_assignment(&assignment)
-            .map_err(|error| PrepareRefusal::folder(&cluster.run(run), &error))
-            .and_then(|()| {
-                keepers::start(*bundle, &cluster.keepers_lock(run), &hidden)
-                    .map_err(|error| PrepareRefusal::keepers(&error))
-            });
-        if let Err(refusal) = started {
-            self.failed(refusal.for_run(run.clone()));
-            return;
-        }
-        self.upload(run, StreamPlan::of(&assignment), cluster, true);
-        self.watch(run, cluster);
-        self.tell(AgentNews::Launched { run: run.clone() });
-    }
-
-    fn failed(&mut self, failed: LaunchFailed) {
-        let LaunchFailed { run, reason, hint, .. } = failed.clone();
-        self.tell(AgentNews::LaunchFailed { run, reason, hint });
-        self.apply(AgentInput::Failed(failed));
-    }
-
-    fn watch(&mut self, run: &RunKey, cluster: &ClusterFolder) {
-        self.shared.live.add(run.clone(), cluster.run(run));
-        let events = self.events.clone();
-        let owned = Owned { cluster: cluster.name.clone(), run: run.clone() };
-        let gone = move |ended| drop(events.send(Event::KeepersGone(owned, ended)));
-        if keepers::watch(cluster.run_id(run), cluster.keepers_lock(run), cluster.live.clone(), gone).is_err() {
-            // No thread to be had for now.
-            self.unwatched.push(run.clone());
-        }
-    }
-
-    /// Watches the runs for which there was no thread.
-    fn watch_again(&mut self) {
-        let Some(cluster) = self.cluster.clone().filter(|_| !self.unwatched.is_empty()) else { return };
-        for run in std::mem::take(&mut self.unwatched) {
-            self.watch(&run, &cluster);
-        }
-    }
-
-    fn upload(&self, run: &RunKey, plan: StreamPlan, cluster: &ClusterFolder, is_fresh: bool) {
-        for uploader in [&self.journals, &self.streams] {
-            uploader.order(UploadOrder::Add {
-                run: run.clone(),
-                folder: cluster.run(run),
-                ranks: plan.ranks.clone(),
-                first_attempt: plan.first_attempt,
-                is_fresh,
-            });
         }
     }
 }
