@@ -468,12 +468,6 @@ impl Coordinator {
         }
     }
 
-    /// Whether the attempt has ended otherwise than by success or on request.
-    pub(super) fn has_gone_wrong(&self) -> bool {
-        let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node));
-        !self.failed.is_empty() || !self.never_came.missing.is_empty() || is_lost
-    }
-
     pub(super) fn conclude_stopped(&mut self) {
         let signal = self.stopped_by.unwrap_or(libc::SIGTERM);
         self.finish(Outcome::Stopped { signal }, Verdict::of(VerdictKind::StoppedByUser));

@@ -89,6 +89,18 @@ impl Coordinator {
         self.state = State::HeldBack { until, gives_up_at };
     }
 
+    /// Whether the attempt has ended otherwise than by success or on request.
+    pub(super) fn has_gone_wrong(&self) -> bool {
+        let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node)) && !self.has_returned_zero();
+        !self.failed.is_empty() || !self.never_came.missing.is_empty() || is_lost
+    }
+
+    /// Whether every rank of the attempt has returned 0: a node that is lost after that has taken nothing along.
+    fn has_returned_zero(&self) -> bool {
+        let is_back = |rank: u32| self.returned.iter().any(|returned| returned.rank == rank);
+        self.nodes.iter().flat_map(|node| node.ranks.clone()).all(is_back)
+    }
+
     fn give_up_beside_them(&mut self) {
         let reason = GiveUp::StillThere;
         self.tell(RunEvent::RestartRefused { reason, text: reason.text(self.policy.restarts) });

@@ -465,6 +465,27 @@ fn a_node_that_does_not_come_back_ends_the_run() {
     assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::NodeLost { node: "gn7".into() }, None)));
 }
 
+/// Its supervisor has heard nothing for long, or was ended, behind the last word of its ranks.
+#[test]
+fn a_node_that_is_lost_when_all_ranks_have_returned_0_takes_nothing_along() {
+    for loss in [Loss::SupervisorDied, Loss::Silent, Loss::LeaseEnded] {
+        let mut run = run_of_two_nodes(policy(3));
+        for rank in 0..3 {
+            run.on(ended(rank, Exit::SUCCESS, ""), 50);
+        }
+        assert_eq!(run.on(ended(3, Exit::SUCCESS, ""), 51), [RunEffect::Sweep]);
+        assert_eq!(run.on(lost(loss), 52), []);
+        assert_eq!(outcome(&run.on(SWEPT, 53)), Some((Outcome::Succeeded, VerdictKind::Succeeded, None)), "{loss:?}");
+
+        let mut run = run_of_two_nodes(policy(3));
+        for rank in 0..3 {
+            run.on(ended(rank, Exit::SUCCESS, ""), 50);
+        }
+        run.on(lost(loss), 52);
+        assert_eq!(outcome(&run.on(SWEPT, 53)), None, "one rank of it has not: {loss:?}");
+    }
+}
+
 fn any_happening(ranks: u32) -> impl Strategy<Value = RunInput> {
     prop_oneof![
         (0..ranks, 0..3).prop_map(|(rank, code)| ended(rank, Exit::Code { code }, "")),
