@@ -216,10 +216,9 @@ fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, told: &Told, now_ms: u64) 
 fn pass_over(tx: &mut Transaction<'_>, run: &RunKey, now_ms: u64) -> Result<(), StoreError> {
     let Some(found) = tx.task(&run.task)? else { return Ok(()) };
     let (mut task, revision) = (found.value, found.revision);
-    if task.generation >= run.generation || !task.is_swept() {
+    if !task.pass_over(run) {
         return Ok(());
     }
-    task.generation = run.generation;
     match tx.update_task(&task, revision, now_ms) {
         Ok(()) => Ok(()),
         Err(UpdateError::Store(error)) => Err(error),

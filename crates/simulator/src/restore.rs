@@ -55,9 +55,8 @@ impl Server {
                 let (run, environment) = (run.clone(), environment.clone());
                 self.database.strays.push(StrayRun { run, environment, alive: *alive, ending: false, found_ms: 0 });
             }
-            let task = self.database.tasks.get_mut(&run.task);
-            if let Some(task) = task.filter(|task| task.generation < run.generation && task.is_swept()) {
-                task.generation = run.generation;
+            if let Some(task) = self.database.tasks.get_mut(&run.task) {
+                task.pass_over(run);
             }
         }
     }

@@ -139,6 +139,17 @@ impl Task {
         }
     }
 
+    /// Gives the next launch a name that no run has: this one is of a lost state, and stays so though its number is passed over,
+    /// also where another state of the database takes the task over from this one. Says whether it was not known.
+    pub fn pass_over(&mut self, run: &RunKey) -> bool {
+        let is_new = self.generation < run.generation && self.is_swept();
+        if is_new {
+            self.lost_generations.push(LostNumbers { first: self.generation.0 + 1, last: run.generation.0 });
+            self.generation = run.generation;
+        }
+        is_new
+    }
+
     /// Whether the run is a later incarnation of a node's part than the one that is known.
     fn is_overtaken_by(&self, run: &RunKey) -> bool {
         let mut nodes = self.nodes.iter();

@@ -1,7 +1,10 @@
 //! An older state of the database was put back, or the clock was set.
 
 use super::*;
-use crate::ids::Generation;
+use crate::{
+    fleet::{History, Origin},
+    ids::Generation,
+};
 
 fn forgotten(node: u32) -> TaskInput {
     TaskInput::Forgotten { node: NodeRank(node) }
@@ -60,6 +63,22 @@ fn the_end_of_a_task_is_taken_from_the_database_of_before() {
     let mut later = Task { generation: Generation(9), ..backup.clone() };
     assert_eq!(later.take_end_of(&done.task), None, "an end of an earlier launch");
     assert_eq!(none, backup);
+}
+
+/// A backup was put back twice; in between a run of the state that was lost first was set aside, and its task was stopped.
+#[test]
+fn an_end_that_is_taken_over_does_not_claim_runs_that_were_set_aside() {
+    let backup = Play::new(3);
+    let mut between = Play { task: backup.task.clone(), now: 0, kinds: Vec::new() };
+    let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
+    assert!(between.task.pass_over(&run) && !between.task.pass_over(&run), "once");
+    between.play(TaskInput::StopAsked(StopIntent::by_user(true)));
+    let mut restored = backup.task.clone();
+    assert!(restored.take_end_of(&between.task).is_some());
+    let origin = |run: &RunKey| History::default().origin(run, &[], Some(&restored), 1);
+    assert_eq!((restored.generation.0, origin(&run)), (1, Origin::Stray));
+    assert_eq!(origin(&"task-1-g0-n0-i1".parse().unwrap()), Origin::Past);
+    assert!(!Play::running(3).task.pass_over(&"task-1-g9-n0-i1".parse().unwrap()), "it is taken up instead");
 }
 
 #[test]
