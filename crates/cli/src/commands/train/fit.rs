@@ -31,13 +31,13 @@ pub fn gpus_here(ranks: Ranks) -> Vec<Gpu> {
 /// What the planner says; nothing where it does not know the model or the GPUs, and where a recipe holds more models than
 /// one.
 #[derive(Debug, Default)]
-pub struct Word {
+pub struct PlannedBatch {
     pub sentence: Option<Text>,
     /// The largest micro-batch that it expects to fit, of those that ranks try; the smallest where it expects none.
     fitting: Option<u64>,
 }
 
-impl Word {
+impl PlannedBatch {
     pub fn of(checked: &Checked, ranks: Ranks, gpus: &[Gpu]) -> Self {
         Self::known(checked, ranks, gpus).unwrap_or_default()
     }
@@ -123,7 +123,7 @@ mod tests {
 
     const EIGHT: Ranks = Ranks { all: 8, here: 8, on_gpus: true };
 
-    fn word(strategy: &str, algorithm: &str, gib: u64, change: impl FnOnce(&mut Checked)) -> (Word, Checked) {
+    fn word(strategy: &str, algorithm: &str, gib: u64, change: impl FnOnce(&mut Checked)) -> (PlannedBatch, Checked) {
         let mut checked = Checked {
             algorithm: algorithm.to_owned(),
             strategy: strategy.to_owned(),
@@ -137,7 +137,7 @@ mod tests {
         };
         change(&mut checked);
         let gpu = |index| Gpu { index, model: "A100".to_owned(), memory: gib << 30 };
-        (Word::of(&checked, EIGHT, &(0..8).map(gpu).collect::<Vec<_>>()), checked)
+        (PlannedBatch::of(&checked, EIGHT, &(0..8).map(gpu).collect::<Vec<_>>()), checked)
     }
 
     fn said(strategy: &str, algorithm: &str, gib: u64) -> Option<String> {
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_several_models_or_without_gpus() {
         assert_eq!(said("ddp", "ppo", 80), None);
-        let nobody = Word::of(&Checked { algorithm: "sft".to_owned(), ..Checked::default() }, EIGHT, &[]);
+        let nobody = PlannedBatch::of(&Checked { algorithm: "sft".to_owned(), ..Checked::default() }, EIGHT, &[]);
         assert!(nobody.sentence.is_none() && nobody.fitting.is_none());
     }
 }

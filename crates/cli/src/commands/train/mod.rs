@@ -163,7 +163,7 @@ fn start(flags: TrainFlags) -> Result<ExitCode, Refused> {
         run.engine.change("model.parameters", size.clone());
     }
     run.output_dir = run.output_dir.take().or_else(|| Some(checked.output_dir.clone()));
-    let word = fit::Word::of(&checked, ranks, &fit::gpus_here(ranks));
+    let word = fit::PlannedBatch::of(&checked, ranks, &fit::gpus_here(ranks));
     if let Some(micro) = word.begins_at(&checked) {
         run.engine.change(DYNAMIC_FROM, micro.into());
     }
