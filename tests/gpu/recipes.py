@@ -471,7 +471,8 @@ def main():
     failed = [result["name"] for result in bench.results if result["verdict"] == "FAIL"]
     held = sum(result["verdict"] == "ok" for result in bench.results)
     print(f"{held} held, {len(failed)} failed {failed or ''}, {time.monotonic() - BEGAN:.0f} s")
-    sys.exit(int(bool(failed)))
+    late = any(result["said"] == "no time left" for result in bench.results)
+    sys.exit(int(bool(failed) or late))
 
 
 def versions(bench):

@@ -1,5 +1,5 @@
 //! Which sockets wait for connections, by asking the kernel for those alone. Its table in `/proc` has every connection of the
-//! machine and every empty place for one: on a machine with much memory that is ten milliseconds, in which a restart waits.
+//! machine and every empty place for one: on a machine with much memory that is milliseconds, in which a restart waits.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

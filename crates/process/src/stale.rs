@@ -37,7 +37,7 @@ impl Keeper {
 }
 
 /// How long the note of another machine is left alone: longer than any run is known to last.
-const FOREIGN_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+const FOREIGN_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Where a note was written: a state folder in a home that several machines share has notes of all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

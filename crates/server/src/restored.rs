@@ -132,6 +132,9 @@ pub struct Told {
     pub later_task: Option<TaskId>,
     /// Whether the agent has said whose runs these are: one of an earlier release may mean another server's.
     pub names_cluster: bool,
+    /// Whether something was concluded from what it believes to run: one that finds out an older database is judged at its next
+    /// hello, as one that was not heard since.
+    pub is_compared: bool,
 }
 
 impl Told {
@@ -206,7 +209,7 @@ fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, told: &Told, now_ms: u64) 
         }
         pass_over(tx, &known.run, now_ms)?;
     }
-    if history.unheard.remove(at) {
+    if told.is_compared && history.unheard.remove(at) {
         tx.set_history(&history)?;
     }
     Ok(is_found_out)

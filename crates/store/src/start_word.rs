@@ -95,7 +95,10 @@ pub(crate) fn renew(folder: &Path, cluster: &str, writer: &Connection) -> rusqli
         write(folder, &known).inspect_err(|_| drop(fs::remove_file(folder.join(FILE)))).is_ok()
     };
     // The file comes first: wherever this is cut off, it knows the word that the database has.
-    if !note(&[before, next]) {
+    // So it does where the start before could not write the log into the database, whose file then has an older one.
+    let mut words = vec![before, next];
+    words.extend(word(&folder.join(DATABASE)).ok().flatten().filter(|own| *own != before));
+    if !note(&words) {
         return Ok(());
     }
     let given = writer.pragma_update(None, "application_id", next).and_then(|()| written_back(writer));

@@ -38,6 +38,8 @@ pub struct FollowerNode {
     looked_ms: u64,
     /// For how long at most it had not, since the coordinator was last known to have heard it.
     stood_still_ms: u64,
+    /// When it had last stood still until, by that clock: what was sent later and heard there means that it was not given up.
+    stood_still_until_ms: u64,
     over: bool,
 }
 
@@ -60,6 +62,7 @@ impl FollowerNode {
             heard_there_ms: lease::boot_ms(),
             looked_ms: lease::boot_ms(),
             stood_still_ms: 0,
+            stood_still_until_ms: 0,
             over: false,
         })
     }
@@ -136,6 +139,7 @@ impl FollowerNode {
         if unlooked_ms >= STANDS_STILL_FROM_MS {
             // What is done about it may take long, too.
             self.stood_still_ms = self.stood_still_ms.max(unlooked_ms);
+            self.stood_still_until_ms = now_ms;
         }
         match &self.state {
             State::Joining(_) => self.take_join_news(node),
@@ -221,7 +225,7 @@ impl FollowerNode {
                 }
                 NodeCommand::Pong { sent_ms } => {
                     self.heard_there_ms = self.heard_there_ms.max(sent_ms);
-                    if sent_ms >= self.looked_ms {
+                    if sent_ms >= self.stood_still_until_ms {
                         self.stood_still_ms = 0;
                     }
                     renew_lease(sent_ms, node);

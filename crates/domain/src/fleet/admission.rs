@@ -230,7 +230,7 @@ impl Identity {
     }
 
     /// Whether the name is free: nobody has taken it since its agent was replaced.
-    fn is_vacant(&self) -> bool {
+    pub fn is_vacant(&self) -> bool {
         self.instance.is_empty() && self.credential.is_none() && self.revoked_ms.is_none()
     }
 

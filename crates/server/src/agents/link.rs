@@ -228,8 +228,9 @@ async fn compare_runs(
         _ => None,
     };
     strays.extend(conclusions.iter().filter_map(stray));
-    let told = Told { strays, later_task, names_cluster: hello.cluster.is_some() };
+    let mut told = Told { strays, later_task, names_cluster: hello.cluster.is_some(), is_compared: true };
     if told.is_ahead_of(last_task) {
+        told.is_compared = false;
         // The database is older than it knew. Once that is noted all say hello anew: until then nothing is concluded of what it
         // believes to run.
         restored::note_hello(core, environment, told).await?;

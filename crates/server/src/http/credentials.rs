@@ -63,7 +63,9 @@ impl CredentialWord {
                 let replaced = known.map(|known| known.replaced).unwrap_or_default();
                 Ok(Identity { replaced, ..Identity::revoked(now_ms) })
             }
-            (Self::Rotate, Some(known)) if known.revoked_ms.is_none() => Ok(Identity { must_renew: true, ..known }),
+            (Self::Rotate, Some(known)) if known.revoked_ms.is_none() && !known.is_vacant() => {
+                Ok(Identity { must_renew: true, ..known })
+            }
             (Self::Rotate, _) => Err(ApiProblem::conflict(
                 "credential_missing",
                 Text::new("该开发环境没有可更换的凭证", "this environment has no credential to replace"),

@@ -94,7 +94,8 @@ impl BackgroundLoop for Nodes {
     /// A task that cannot be stored does not hold up the others; the run has failed all the same.
     async fn run(&mut self) -> Result<(), StoreError> {
         let core = self.core.clone();
-        self.mind_clock().await?;
+        // A disk that takes no note of the time holds up no order.
+        let minded = self.mind_clock().await;
         let tasks = core.store().read(|view| view.live_tasks()).await?;
         let tasks: Vec<Task> = tasks.into_iter().map(|task| task.value).collect();
         let live: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
@@ -103,7 +104,7 @@ impl BackgroundLoop for Nodes {
         let known = core.known_environments();
         let lost: HashSet<&EnvironmentId> =
             known.iter().filter(|known| known.status == EnvironmentStatus::Lost).map(|known| &known.id).collect();
-        let mut outcome = Ok(());
+        let mut outcome = minded;
         for task in &tasks {
             let lasted = self.lasted(task);
             match reconcile(&core, task, lasted, &lost).await {

@@ -22,6 +22,7 @@ const RETRY_EVERY: Duration = Duration::from_millis(200);
 const REMIND_EVERY: Duration = Duration::from_secs(5);
 /// A run that was under way and at whose port nobody listens for so long is over: between two attempts less time passes.
 const OVER_AFTER: Duration = Duration::from_secs(90);
+
 /// What came of a try to join.
 #[derive(Debug)]
 pub(super) enum JoinNews {
@@ -47,10 +48,12 @@ impl Join {
         let secret = node.bundle().gathering.secret.clone();
         let (address, port) = (node.bundle().master_addr.clone(), master_port(node));
         let deadline = Instant::now() + Duration::from_millis(node.bundle().gathering.join_timeout_ms);
+        // The next attempt may be held back for the lease of a node that was lost, and nobody listens meanwhile.
+        let over_after = OVER_AFTER.max(Duration::from_millis(2 * node.bundle().gathering.node_lost_after_ms));
         let ring = bell.clone();
         std::thread::Builder::new().name("join".into()).stack_size(256 * 1024).spawn(move || {
             let try_once = || link::join(&address, port, &greeting, &secret);
-            join(&address, port, try_once, seen, (deadline, OVER_AFTER), |news| {
+            join(&address, port, try_once, seen, (deadline, over_after), |news| {
                 let heard = send.send(news).is_ok();
                 let _ = ring.write(1);
                 heard

@@ -9,7 +9,7 @@ use fermi_store::StoreError;
 use crate::core::Core;
 
 /// How many of the queue are looked at.
-const LOOKED_AT: usize = 10_000;
+const LOOKED_AT: usize = 256;
 
 /// What is to be said of a task; it has no id before it is made.
 pub async fn warning(
