@@ -66,8 +66,8 @@ pub struct CoordinatorDriver {
     surveyed: Option<u32>,
     /// What the ranks of some node wait for that did not move then.
     begun: Demand,
-    /// What the ranks of other nodes have counted in the attempt that ends.
-    measured: Vec<Measured>,
+    /// What the ranks of each node have counted in the attempt that ends.
+    measured: BTreeMap<usize, Measured>,
     is_over: bool,
     /// The nodes of the attempt in the order of node ranks.
     nodes: Vec<NodeRanks>,
@@ -108,7 +108,7 @@ impl CoordinatorDriver {
             has_started: false,
             surveyed: None,
             begun: Demand::new(),
-            measured: Vec::new(),
+            measured: BTreeMap::new(),
             is_over: false,
             nodes: Vec::new(),
             start_up: StartUpWatch::default(),
@@ -419,21 +419,24 @@ impl CoordinatorDriver {
                     let _ = self.send_to_all(&NodeCommand::Begun { collectives, groups, asks: false }, node);
                 }
             }
-            NodeReport::Measured(measured) if number != 0 => self.mind_measured(measured, node),
+            NodeReport::Measured(measured) => self.mind_measured(number, measured, node),
             NodeReport::HangTold { event: Some(event) } if number != 0 => node.record((**event).clone()),
             _ => {}
         }
     }
 
     /// Which rank was slow is known when all nodes have told how long theirs have waited.
-    fn mind_measured(&mut self, measured: &Measured, node: &mut Node) {
-        let own = node.executor.measured();
-        self.measured.extend((measured.attempt == own.attempt).then(|| measured.clone()));
-        if self.measured.len() + 1 == self.order.len() {
-            let all = self.measured.drain(..).fold(own.clone(), |all, one| all.and(&one)).event();
-            if let Some(all) = all.filter(|all| own.event().as_ref() != Some(all)) {
-                node.record(all);
-            }
+    /// What a node told first counts: the pages of ranks that were swept are there no longer.
+    fn mind_measured(&mut self, number: usize, measured: &Measured, node: &mut Node) {
+        let is_first = !self.measured.contains_key(&number);
+        self.measured.entry(number).or_insert_with(|| measured.clone());
+        let Some(own) = self.measured.get(&0).filter(|_| is_first && self.measured.len() == self.order.len()) else {
+            return;
+        };
+        let of_attempt = self.measured.iter().filter(|(number, one)| **number != 0 && one.attempt == own.attempt);
+        let all = of_attempt.fold(own.clone(), |all, (_, one)| all.and(one)).event();
+        if let Some(all) = all.filter(|all| own.event().as_ref() != Some(all)) {
+            node.record(all);
         }
     }
 

@@ -157,8 +157,8 @@ impl Executor {
                 return vec![NodeReport::NotJoined { missing, ranks }];
             }
             NodeCommand::Sweep => {
-                let pids = self.sweep(events);
                 let measured = NodeReport::Measured(self.measured());
+                let pids = self.sweep(events);
                 return vec![
                     measured,
                     if pids.is_empty() { NodeReport::Swept } else { NodeReport::StillThere { pids } },
