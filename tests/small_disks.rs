@@ -45,6 +45,13 @@ fn succeeds_again(fleet: &Fleet, id: &str, attempts: usize) {
     });
 }
 
+/// The server looks now and then: what comes before it has seen that there is room is not kept.
+fn sees_room(fleet: &Fleet) {
+    eventually("the server to see the room", || {
+        fleet.get("/server/status")["disk"]["complaint"].is_null().then_some(())
+    });
+}
+
 fn is_stopped_and_deleted(fleet: &Fleet, id: &str) {
     let (status, answer) = fleet.post(&format!("/training-tasks/{id}/stop"), &json!({}));
     is_done(status, &answer);
@@ -82,6 +89,7 @@ fn a_server_whose_disk_is_full_in_every_phase_goes_on_and_says_what_it_does_not_
     assert!(said.contains("no logs are kept any more"), "{status}");
     backup(&fleet, "while-full");
     drop(full);
+    sees_room(&fleet);
 
     let trail = Trail::new(fleet.place.path(), "server", 1);
     let trained = fleet.run_script_on("one", &trail.script(), 0);
@@ -98,6 +106,7 @@ fn a_server_whose_disk_is_full_in_every_phase_goes_on_and_says_what_it_does_not_
     succeeds_again(&fleet, &trained, 2);
     is_stopped_and_deleted(&fleet, &slept);
     drop(full);
+    sees_room(&fleet);
 
     let attempts = trail.attempts();
     assert!(attempts.len() == 2 && attempts.values().all(|ended| *ended == 1), "{attempts:?}");

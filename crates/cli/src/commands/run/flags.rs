@@ -222,7 +222,7 @@ pub struct RunFlags {
     /// Stop the run when the standard input ends
     #[arg(long, hide = true)]
     pub stop_on_stdin_eof: bool,
-    /// What ranks print is what the run is for: where it cannot be written, the run has failed
+    // What ranks print is what the run is for: where it cannot be written, the run has failed.
     #[arg(long, hide = true)]
     pub output_is_result: bool,
 
