@@ -121,10 +121,12 @@ impl Explained for OpenError {
                 "fermi.db is damaged or no database; put a backup back with `fermi server restore`, or move it away to begin anew",
             ),
             Self::ForeignLog { .. } => Hint::new(
-                "如果手工放回了 fermi.db：用 fermi server restore 从备份恢复；或移走 fermi.db-wal 和 fermi.db-shm，再运行 \
+                "若此目录在此期间由旧版本的 Fermi 使用过：只移走 fermi.start 再启动，否则会丢失旧版本写入的内容。\
+                 若手工放回了 fermi.db：用 fermi server restore 从备份恢复；或移走 fermi.db-wal 和 fermi.db-shm，再运行 \
                  fermi server restore --here",
-                "if fermi.db was put back by hand: put a backup back with `fermi server restore`, or move fermi.db-wal and \
-                 fermi.db-shm away and run `fermi server restore --here`",
+                "if an older release of Fermi has served this folder meanwhile: move fermi.start alone away and start again, or what \
+                 it has written is lost; if fermi.db was put back by hand: put a backup back with `fermi server restore`, or move \
+                 fermi.db-wal and fermi.db-shm away and run `fermi server restore --here`",
             ),
             Self::Folder { .. } | Self::NotDurable { .. } | Self::Sql { .. } | Self::Threads(_) => {
                 Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
