@@ -43,7 +43,7 @@ class Wandb:
 
     def __init__(self, folder: Path, name: str) -> None:
         """Begins the run."""
-        import wandb  # pyright: ignore[reportMissingImports]
+        import wandb
 
         if not os.environ.get("WANDB_API_KEY"):
             os.environ.setdefault("WANDB_MODE", "offline")
