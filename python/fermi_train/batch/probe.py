@@ -45,11 +45,11 @@ def grown(
 
     A rank that ran out of memory would leave the others waiting for it. So a size is tried only where every rank finds
     `room` for it, by what the two sizes before have taken; half a sample is one of half the length. With `begin` they go on
-    there at once, where the same is true of it with a fifth to spare and a sample takes something at all.
+    there at once, where the same is true of it and a sample takes something at all.
     """
     sizes = _sizes(share)
     before, last, index = (0.5, take(0.5)), (1.0, take(1.0)), 1
-    if begin is not None and (at := _at(sizes, begin)) > 1 and agree(_expected(before, last, sizes[at], 0.8 * room, True)):
+    if begin is not None and (at := _at(sizes, begin)) > 1 and agree(_expected(before, last, sizes[at], room, True)):
         before, last, index = last, (float(sizes[at]), take(float(sizes[at]))), at + 1
     for size in sizes[index:]:
         if not agree(_expected(before, last, size, room)):
